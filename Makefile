@@ -1,0 +1,85 @@
+# Everything here runs from a fresh clone: the first target that needs it makes
+# a virtual environment in .venv, and later ones use it as it is.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+INSTALLED_DOCS := $(VENV)/.installed-docs
+PIP_INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check
+PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto
+LONGEST_MODULE := 400
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-fast lint types imports sizes format check docs wheel clean
+
+help: ## Show this list
+	@echo "make TARGET, where TARGET is one of:"
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' Makefile
+	@echo "Another Python: make PYTHON=python3.12 TARGET (before .venv exists)"
+
+$(INSTALLED): pyproject.toml
+	@command -v $(PYTHON) >/dev/null || { \
+	  echo "relvec needs Python 3.11 or newer, and '$(PYTHON)' was not found. Name one: make PYTHON=python3.12 ..." >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "relvec needs Python 3.11 or newer, and '$(PYTHON)' is $$($(PYTHON) --version 2>&1). Name another: make PYTHON=python3.12 ..." >&2; exit 1; }
+	@echo "Installing relvec and its tools into $(VENV) (a few minutes, the first time only)"
+	@$(PYTHON) -m venv $(VENV)
+	@$(PIP_INSTALL) -e ".[dev,plots]"
+	@touch $@
+
+$(INSTALLED_DOCS): $(INSTALLED)
+	@echo "Installing the documentation tools into $(VENV)"
+	@$(PIP_INSTALL) -e ".[docs]"
+	@touch $@
+
+demo: $(INSTALLED) ## Run the demonstration; its pictures go to demo-output/
+	@echo "Running examples/demo.py; its pictures go to demo-output/"
+	@MPLBACKEND=Agg $(BIN)/python examples/demo.py
+
+test: $(INSTALLED) ## Run the whole test suite
+	@echo "Running the whole test suite, one worker per core"
+	@$(PYTEST)
+
+test-fast: $(INSTALLED) ## Run the tests that are not marked slow
+	@echo "Running the tests that are not marked slow, one worker per core"
+	@$(PYTEST) -m "not slow"
+
+lint: $(INSTALLED) ## Check style and formatting with ruff
+	@echo "Checking style and formatting"
+	@$(BIN)/python -m ruff check .
+	@$(BIN)/python -m ruff format --check .
+
+types: $(INSTALLED) ## Check types with mypy
+	@echo "Checking types"
+	@$(BIN)/python -m mypy
+
+imports: $(INSTALLED) ## Check that imports respect the layers
+	@echo "Checking that imports respect the layers"
+	@$(BIN)/lint-imports
+
+sizes: ## Check that no module is longer than 400 lines
+	@echo "Checking that no module is longer than $(LONGEST_MODULE) lines"
+	@find src -name '*.py' -exec wc -l {} + \
+	  | awk '$$2 != "total" && $$1 > $(LONGEST_MODULE) { print $$2 ": " $$1 " lines; split it"; long = 1 } END { exit long }'
+
+format: $(INSTALLED) ## Format the code and apply safe fixes
+	@echo "Formatting the code and applying safe fixes"
+	@$(BIN)/python -m ruff check --fix-only .
+	@$(BIN)/python -m ruff format .
+
+check: lint types imports ## Run lint, types and imports
+
+docs: $(INSTALLED_DOCS) ## Build the documentation into docs/_build/html
+	@echo "Building the documentation into docs/_build/html"
+	@$(BIN)/python -m sphinx -n -W --keep-going -q -b html docs docs/_build/html
+
+wheel: $(INSTALLED) ## Build the wheel and the source archive into dist/
+	@echo "Building the wheel and the source archive into dist/"
+	@$(BIN)/python -m build
+
+clean: ## Remove everything that was generated, except .venv
+	@echo "Removing everything that was generated, except $(VENV)"
+	@rm -rf build dist demo-output htmlcov .coverage .coverage.* docs/_build docs/auto_examples
+	@rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	@find . -name __pycache__ -type d -not -path './$(VENV)/*' -prune -exec rm -rf {} +

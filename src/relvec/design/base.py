@@ -1,0 +1,56 @@
+"""What the engine asks of a dictionary Φ: a handful of products, never its entries.
+
+Columns are presented with unit norm under the sample weights; ``column_norms`` says
+what they were divided by. Row weights of shape (N, 1) are shared by all outputs.
+"""
+
+from typing import Protocol
+
+from relvec.typing import Array, Indices
+
+# Gram matrices square the condition number. Where the largest diagonal element of
+# I + A^(-1/2)ΦᵀBΦA^(-1/2) exceeds this, they lose too many digits to compare models
+# by, and designs that can go back to the rows.
+GRAM_LIMIT = 1e6
+
+
+class DesignMatrix(Protocol):
+    """A dictionary of basis functions evaluated on the training rows."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n_samples, n_basis)."""
+        ...
+
+    @property
+    def column_norms(self) -> Array:
+        """Norms of the original columns; 0 for a column that vanishes."""
+        ...
+
+    def matvec(self, weights: Array, indices: Indices) -> Array:
+        """Φ[:, indices] weightsᵀ: (K, n) -> (N, K)."""
+        ...
+
+    def rmatvec(self, values: Array, indices: Indices | None = None) -> Array:
+        """Φ[:, indices]ᵀ values, all columns by default: (N, K) -> (K, n)."""
+        ...
+
+    def cross_gram(self, indices: Indices, row_weights: Array) -> Array:
+        """Φ[:, indices]ᵀ diag(row_weights) Φ: (K, n, M)."""
+        ...
+
+    def squared_norms(self, row_weights: Array) -> Array:
+        """diag(Φᵀ diag(row_weights) Φ): (K, M)."""
+        ...
+
+    def factor(
+        self, indices: Indices, prior_precision: Array, precision: Array
+    ) -> Array:
+        """Lower Cholesky factors of I + A^(-1/2)ΦᵀBΦA^(-1/2): (K, n, n)."""
+        ...
+
+    def sparsity(
+        self, indices: Indices, prior_precision: Array, precision: Array
+    ) -> Array:
+        """φᵀC⁻¹φ of all columns, C = B⁻¹ + ΦA⁻¹Φᵀ, without Gram matrices: (K, M)."""
+        ...

@@ -1,0 +1,250 @@
+"""Sparse Bayesian learning over any dictionary, as Tipping's SparseBayes offers it."""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from relvec.design import DenseDesign
+from relvec.evidence import (
+    Callback,
+    EvidenceFit,
+    Limits,
+    Problem,
+    Sequential,
+    Status,
+    maximise,
+)
+from relvec.likelihoods import Bernoulli, Gaussian, Likelihood
+from relvec.parameters import (
+    check_choice,
+    check_count,
+    check_noise_variance,
+    check_search,
+    check_weights,
+)
+from relvec.posterior import Posterior
+from relvec.typing import AnyArray, Array, Indices
+
+
+@dataclass(frozen=True)
+class SparseBayes:
+    """What :func:`sparse_bayes` found.
+
+    Attributes
+    ----------
+    relevant : ndarray of shape (n_relevant,)
+        Columns of the dictionary in the model, ascending.
+    weights : ndarray of shape (n_relevant,)
+        Posterior mean of their weights.
+    covariance : ndarray of shape (n_relevant, n_relevant)
+        Posterior covariance of their weights.
+    prior_precision : ndarray of shape (n_relevant,)
+        Precision α of each weight's prior.
+    noise_variance : float
+        Of the Gaussian noise; nan for the Bernoulli likelihood.
+    log_evidence : float
+        Log marginal likelihood with all constants, in the units of ``y``; for the
+        Bernoulli likelihood by Laplace's approximation.
+    history : dict of ndarray
+        ``iteration``, ``log_evidence``, ``n_vectors``, ``gamma`` (effective number of
+        parameters), ``noise_std`` and ``seconds``, one entry per accepted step.
+    status : Status
+        How the search ended; its value says what that means and what to do.
+    n_iter : int
+        Accepted steps.
+    """
+
+    relevant: Indices
+    weights: Array
+    covariance: Array
+    prior_precision: Array
+    noise_variance: float
+    log_evidence: float
+    history: dict[str, AnyArray]
+    status: Status
+    n_iter: int
+    posterior: Posterior
+
+    def predict(self, Phi: ArrayLike) -> tuple[Array, Array]:
+        """Mean and variance of Φw on new rows of the whole dictionary."""
+        rows = np.asarray(Phi, dtype=np.float64)[:, self.relevant]
+        mean, variance = self.posterior.predict(rows)
+        return mean[:, 0], variance[:, 0]
+
+
+def sparse_bayes(
+    Phi: ArrayLike,
+    y: ArrayLike,
+    likelihood: Literal["gaussian", "bernoulli"] = "gaussian",
+    *,
+    sample_weight: ArrayLike | None = None,
+    noise_variance: float | Literal["estimate"] = "estimate",
+    selection: Literal["gain", "random", "cyclic"] = "gain",
+    init: Literal["projection", "bias"] = "projection",
+    noise_interval: int = 10,
+    tol: float = 1e-4,
+    max_iter: int = 10_000,
+    max_seconds: float | None = None,
+    random_state: int = 0,
+    callback: Callback | None = None,
+) -> SparseBayes:
+    """Maximise the evidence of a sparse linear model over a dictionary.
+
+    The model is ``y = Phi @ w`` plus Gaussian noise, or ``P(y = 1) = σ(Phi @ w)``,
+    with an independent Gaussian prior on each weight whose precision is estimated;
+    most precisions become infinite and their columns leave the model [1]_. Nothing is
+    centred and no constant is added: put a column of ones into the dictionary.
+
+    Parameters
+    ----------
+    Phi : array-like of shape (n_samples, n_basis)
+        The dictionary, any columns whatever.
+    y : array-like of shape (n_samples,)
+        Targets; 0 and 1 for ``likelihood="bernoulli"``.
+    likelihood : {"gaussian", "bernoulli"}, default="gaussian"
+        Regression or two-class classification.
+    sample_weight : array-like of shape (n_samples,), optional
+        How often each row counts; rows of weight zero are as if absent.
+    noise_variance : "estimate" or float, default="estimate"
+        Variance of the Gaussian noise, if it is known.
+    selection : {"gain", "random", "cyclic"}, default="gain"
+        Which basis function to act on: the one with the greatest gain, a random one,
+        or the next in order, among those that gain.
+    init : {"projection", "bias"}, default="projection"
+        Start from the column with the largest normalised projection onto ``y``, or
+        from the constant column.
+    noise_interval : int, default=10
+        The noise is re-estimated every so many steps.
+    tol : float, default=1e-4
+        Largest change of log α and of the log noise at the end; a column must gain
+        more than this many nats to enter.
+    max_iter : int, default=10000
+        Most steps to take.
+    max_seconds : float, optional
+        Longest time to take.
+    random_state : int, default=0
+        Seed for ``selection="random"``.
+    callback : callable, optional
+        Called with a snapshot after every accepted step; a true answer stops.
+
+    Returns
+    -------
+    SparseBayes
+        The columns in the model, their weights, and how they were found.
+
+    References
+    ----------
+    .. [1] M. E. Tipping and A. C. Faul (2003), "Fast marginal likelihood maximisation
+       for sparse Bayesian models", AISTATS.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from relvec import sparse_bayes
+    >>> rng = np.random.default_rng(0)
+    >>> Phi = rng.standard_normal((60, 20))
+    >>> y = 3 * Phi[:, 4] - 2 * Phi[:, 11] + 0.1 * rng.standard_normal(60)
+    >>> found = sparse_bayes(Phi, y)
+    >>> {4, 11} <= set(found.relevant.tolist())
+    True
+    >>> found.weights[found.relevant == 4].round(1)
+    array([3.])
+    """
+    check_search(
+        selection=selection,
+        init=init,
+        tol=tol,
+        max_iter=max_iter,
+        max_seconds=max_seconds,
+    )
+    check_count("noise_interval", noise_interval)
+    matrix, targets, weights = _present_rows(Phi, y, sample_weight)
+    problem = Problem(
+        design=DenseDesign.weighted(matrix, weights),
+        y=targets[:, None],
+        likelihood=_likelihood(likelihood, targets, weights, noise_variance),
+        sample_weight=weights,
+    )
+    maximiser = Sequential(
+        selection=selection,
+        start=_constant_column(matrix) if init == "bias" else None,
+        tol=tol,
+        noise_interval=noise_interval,
+        seed=random_state,
+    )
+    limits = Limits(max_iter, np.inf if max_seconds is None else max_seconds)
+    return _named(maximise(problem, maximiser, limits, callback))
+
+
+def _named(fit: EvidenceFit) -> SparseBayes:
+    posterior = fit.posterior
+    return SparseBayes(
+        relevant=posterior.active,
+        weights=posterior.mean[0],
+        covariance=posterior.covariance[0],
+        prior_precision=posterior.prior_precision,
+        noise_variance=float(fit.likelihood.noise_variance[0]),
+        log_evidence=fit.log_evidence,
+        history=fit.history,
+        status=fit.status,
+        n_iter=fit.n_iter,
+        posterior=posterior,
+    )
+
+
+def _present_rows(Phi: Any, y: Any, sample_weight: Any) -> tuple[Array, Array, Array]:
+    """Checked arrays without the rows of weight zero."""
+    matrix = _finite("Phi", Phi, 2)
+    targets = _finite("y", y, 1)
+    if matrix.size == 0:
+        msg = f"Phi has shape {matrix.shape}: it needs at least one row and one column"
+        raise ValueError(msg)
+    if len(targets) != len(matrix):
+        msg = f"Phi has {len(matrix)} rows and y {len(targets)} entries: one per row"
+        raise ValueError(msg)
+    if sample_weight is None:
+        return matrix, targets, np.ones(len(targets))
+    weights = _finite("sample_weight", sample_weight, 1)
+    check_weights(weights, len(targets))
+    present = weights > 0
+    return matrix[present], targets[present], weights[present]
+
+
+def _finite(name: str, values: Any, ndim: int) -> Array:
+    array = np.asarray(values, dtype=np.float64)
+    if array.ndim != ndim:
+        msg = f"{name} must have {ndim} dimension(s), got shape {array.shape}"
+        raise ValueError(msg)
+    if not np.isfinite(array).all():
+        msg = f"{name} contains NaN or infinity: remove or impute those entries"
+        raise ValueError(msg)
+    return array
+
+
+def _likelihood(
+    name: str, y: Array, sample_weight: Array, noise_variance: Any
+) -> Likelihood:
+    check_choice("likelihood", name, ("gaussian", "bernoulli"))
+    if name == "gaussian":
+        check_noise_variance(noise_variance)
+        if noise_variance != "estimate":
+            return Gaussian.known(noise_variance)
+        return Gaussian.starting(y[:, None], sample_weight)
+    if not np.isin(y, (0, 1)).all():
+        msg = "y must hold only 0 and 1 for likelihood='bernoulli'"
+        raise ValueError(msg)
+    return Bernoulli()
+
+
+def _constant_column(matrix: Array) -> int:
+    """The first column without variation."""
+    constant = np.flatnonzero((np.ptp(matrix, axis=0) == 0) & (matrix[0] != 0))
+    if constant.size == 0:
+        msg = (
+            "init='bias' needs a constant column and Phi has none: add a column of "
+            "ones or use init='projection'"
+        )
+        raise ValueError(msg)
+    return int(constant[0])

@@ -1,0 +1,229 @@
+"""Relevance vector classification."""
+
+from typing import Any
+
+import numpy as np
+from scipy.special import expit
+from sklearn.base import ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import validate_data
+
+from relvec.estimators.base import SparseKernelModel
+from relvec.likelihoods import Bernoulli
+from relvec.likelihoods.bernoulli import moderated_log_odds
+from relvec.typing import AnyArray, Array
+
+
+class RVC(ClassifierMixin, SparseKernelModel):
+    """Relevance vector classification of two classes.
+
+    A kernel classifier that keeps a handful of training rows and returns
+    probabilities that know how certain the model is; there is no C to tune [1]_, [2]_.
+
+    Parameters
+    ----------
+    kernel : {"rbf", "linear", "poly", "sigmoid", "precomputed"}, callable or None, \
+default="rbf"
+        The kernel, as in :class:`sklearn.svm.SVC`. A callable takes two arrays of rows
+        and returns the matrix of their kernel values. With None the features
+        themselves are the dictionary: sparse logistic regression.
+    gamma : {"scale", "auto"} or float, default="scale"
+        Coefficient of "rbf", "poly" and "sigmoid": ``"scale"`` is
+        1 / (n_features · X.var()), ``"auto"`` is 1 / n_features.
+    degree : int, default=3
+        Degree of "poly".
+    coef0 : float, default=0.0
+        Constant term of "poly" and "sigmoid".
+    fit_intercept : bool, default=True
+        Let a constant be one of the candidates.
+    solver : {"sequential"}, default="sequential"
+        How the evidence is maximised.
+    design : {"auto", "dense"}, default="auto"
+        How the dictionary is held.
+    selection : {"gain", "random", "cyclic"}, default="gain"
+        Which function to act on: the one with the greatest gain in evidence, a random
+        one, or the next in order, among those that gain.
+    init : {"projection", "bias"}, default="projection"
+        Start from the function with the largest normalised projection onto the
+        targets, or from the constant.
+    tol : float, default=1e-4
+        Largest change of the logarithms of prior precisions at the end; a function
+        must gain more than this many nats to enter.
+    max_iter : int, default=10000
+        Most steps to take.
+    max_seconds : float, optional
+        Longest time to search.
+    random_state : int, RandomState instance or None, default=None
+        For ``selection="random"``.
+    verbose : int, default=0
+        Log progress through the logger "relvec", more often the higher it is.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+        The class labels.
+    relevance_ : ndarray of shape (n_vectors,)
+        Numbers of the training rows that are relevance vectors; of the features for
+        ``kernel=None``.
+    relevance_vectors_ : ndarray of shape (n_vectors, n_features)
+        These rows; empty for ``kernel="precomputed"`` and None.
+    dual_coef_ : ndarray of shape (n_vectors,)
+        Posterior mean of the weights.
+    intercept_ : float
+        The constant of the model.
+    prior_precision_ : ndarray of shape (n_vectors,)
+        Precision of each weight's prior.
+    intercept_precision_ : float
+        Precision of the constant's prior; infinite if the constant is not a vector.
+    log_evidence_ : float
+        Log marginal likelihood by Laplace's approximation.
+    n_iter_ : int
+        Steps taken.
+    history_ : dict of ndarray
+        ``iteration``, ``log_evidence``, ``n_vectors``, ``gamma``, ``noise_std`` (nan)
+        and ``seconds`` after every step.
+    status_ : Status
+        How the search ended; its value says what to do about it.
+    model_ : SparseModel
+        All that predicting needs.
+    n_features_in_ : int
+        Number of features seen by ``fit``.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, if ``X`` had names that are all strings.
+
+    See Also
+    --------
+    RVR : The same for regression.
+    sparse_bayes : The same over any dictionary.
+
+    References
+    ----------
+    .. [1] M. E. Tipping (2001), "Sparse Bayesian learning and the relevance vector
+       machine", Journal of Machine Learning Research 1, 211-244.
+    .. [2] M. E. Tipping and A. C. Faul (2003), "Fast marginal likelihood maximisation
+       for sparse Bayesian models", AISTATS.
+
+    Examples
+    --------
+    >>> from relvec import RVC
+    >>> from relvec.data import two_mixtures
+    >>> X, y = two_mixtures(200, seed=0)
+    >>> model = RVC(gamma=1 / 0.5**2).fit(X, y)
+    >>> len(model.relevance_)
+    4
+    >>> model.predict_proba(X[:1]).round(2)
+    array([[0.99, 0.01]])
+    """
+
+    def __init__(
+        self,
+        kernel: Any = "rbf",
+        *,
+        gamma: Any = "scale",
+        degree: int = 3,
+        coef0: float = 0.0,
+        fit_intercept: bool = True,
+        solver: str = "sequential",
+        design: str = "auto",
+        selection: str = "gain",
+        init: str = "projection",
+        tol: float = 1e-4,
+        max_iter: int = 10_000,
+        max_seconds: float | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.fit_intercept = fit_intercept
+        self.solver = solver
+        self.design = design
+        self.selection = selection
+        self.init = init
+        self.tol = tol
+        self.max_iter = max_iter
+        self.max_seconds = max_seconds
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+        X, y = validate_data(self, X, y, dtype=np.float64)
+        check_classification_targets(y)
+        weights = self._checked_weights(sample_weight, len(X))
+        self.classes_ = _two_classes(y, weights)
+        targets = (y == self.classes_[1]).astype(np.float64)
+        self._maximise(X, targets, weights, Bernoulli())
+
+    def decision_function(self, X: Any) -> Array:
+        """Log odds of the second class, the uncertainty of the weights integrated out.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to decide on; for ``kernel="precomputed"`` kernel values between them
+            and all training rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Positive where the second class is more probable.
+        """
+        return moderated_log_odds(*self._latent(X))
+
+    def predict_proba(self, X: Any) -> Array:
+        """Probability of each class, the uncertainty of the weights integrated out.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to classify.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 2)
+            Probabilities in the order of ``classes_``.
+        """
+        log_odds = self.decision_function(X)
+        return expit(np.column_stack([-log_odds, log_odds]))
+
+    def predict(self, X: Any) -> AnyArray:
+        """The more probable class of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to classify.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Labels from ``classes_``; the first one where both are equally probable.
+        """
+        probable = np.argmax(self.predict_proba(X), axis=1)
+        return self.classes_[probable]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+
+def _two_classes(y: AnyArray, sample_weight: Array) -> AnyArray:
+    """The classes among the rows that count, if there are two."""
+    classes = np.unique(y[sample_weight > 0])
+    if len(classes) > 2:
+        msg = (
+            "Only binary classification is supported. The type of the target is "
+            f"{type_of_target(y)}: y has {len(classes)} classes. Wrap RVC in "
+            "sklearn.multiclass.OneVsRestClassifier."
+        )
+        raise ValueError(msg)
+    if len(classes) < 2:
+        msg = (
+            f"y holds one class only, {classes.tolist()}: RVC needs rows of two "
+            "classes with positive sample_weight"
+        )
+        raise ValueError(msg)
+    return classes

@@ -1,0 +1,218 @@
+"""Relevance vector regression."""
+
+from typing import Any, Literal, overload
+
+import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.utils.validation import validate_data
+
+from relvec.estimators.base import SparseKernelModel
+from relvec.likelihoods import Gaussian
+from relvec.parameters import check_noise_variance
+from relvec.typing import Array
+
+
+class RVR(RegressorMixin, SparseKernelModel):
+    """Relevance vector regression.
+
+    A kernel model that keeps a handful of training rows, estimates its own noise and
+    returns error bars; there is no C or epsilon to tune [1]_, [2]_.
+
+    Parameters
+    ----------
+    kernel : {"rbf", "linear", "poly", "sigmoid", "precomputed"}, callable or None, \
+default="rbf"
+        The kernel, as in :class:`sklearn.svm.SVR`. A callable takes two arrays of rows
+        and returns the matrix of their kernel values. With None the features
+        themselves are the dictionary: sparse linear regression.
+    gamma : {"scale", "auto"} or float, default="scale"
+        Coefficient of "rbf", "poly" and "sigmoid": ``"scale"`` is
+        1 / (n_features · X.var()), ``"auto"`` is 1 / n_features.
+    degree : int, default=3
+        Degree of "poly".
+    coef0 : float, default=0.0
+        Constant term of "poly" and "sigmoid".
+    fit_intercept : bool, default=True
+        Centre ``y`` by its weighted mean and let a constant be one of the candidates.
+    solver : {"sequential"}, default="sequential"
+        How the evidence is maximised.
+    design : {"auto", "dense"}, default="auto"
+        How the dictionary is held.
+    noise_variance : "estimate" or float, default="estimate"
+        Variance of the noise, if it is known. An estimate is never below 1e-12 of the
+        mean square of the (centred) targets.
+    selection : {"gain", "random", "cyclic"}, default="gain"
+        Which function to act on: the one with the greatest gain in evidence, a random
+        one, or the next in order, among those that gain.
+    init : {"projection", "bias"}, default="projection"
+        Start from the function with the largest normalised projection onto the
+        targets, or from the constant.
+    tol : float, default=1e-4
+        Largest change of the logarithms of prior precisions and noise at the end; a
+        function must gain more than this many nats to enter.
+    max_iter : int, default=10000
+        Most steps to take.
+    max_seconds : float, optional
+        Longest time to search.
+    random_state : int, RandomState instance or None, default=None
+        For ``selection="random"``.
+    verbose : int, default=0
+        Log progress through the logger "relvec", more often the higher it is.
+
+    Attributes
+    ----------
+    relevance_ : ndarray of shape (n_vectors,)
+        Numbers of the training rows that are relevance vectors; of the features for
+        ``kernel=None``.
+    relevance_vectors_ : ndarray of shape (n_vectors, n_features)
+        These rows; empty for ``kernel="precomputed"`` and None.
+    dual_coef_ : ndarray of shape (n_vectors,)
+        Posterior mean of the weights.
+    intercept_ : float
+        The constant of the model.
+    prior_precision_ : ndarray of shape (n_vectors,)
+        Precision of each weight's prior.
+    intercept_precision_ : float
+        Precision of the constant's prior; infinite if the constant is not a vector.
+    noise_variance_ : float
+        Variance of the noise.
+    log_evidence_ : float
+        Log marginal likelihood with all constants, in the units of ``y``.
+    n_iter_ : int
+        Steps taken.
+    history_ : dict of ndarray
+        ``iteration``, ``log_evidence``, ``n_vectors``, ``gamma``, ``noise_std`` and
+        ``seconds`` after every step.
+    status_ : Status
+        How the search ended; its value says what to do about it.
+    model_ : SparseModel
+        All that predicting needs.
+    n_features_in_ : int
+        Number of features seen by ``fit``.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, if ``X`` had names that are all strings.
+
+    See Also
+    --------
+    RVC : The same for two classes.
+    sparse_bayes : The same over any dictionary.
+
+    Notes
+    -----
+    The error bars add the noise to the uncertainty of the weights. Far from the
+    relevance vectors of a local kernel the latter vanishes, so the bars are too small
+    there: do not trust them where there are no data.
+
+    References
+    ----------
+    .. [1] M. E. Tipping (2001), "Sparse Bayesian learning and the relevance vector
+       machine", Journal of Machine Learning Research 1, 211-244.
+    .. [2] M. E. Tipping and A. C. Faul (2003), "Fast marginal likelihood maximisation
+       for sparse Bayesian models", AISTATS.
+
+    Examples
+    --------
+    >>> from relvec import RVR
+    >>> from relvec.data import noisy_sinc
+    >>> X, y = noisy_sinc(100, seed=0)
+    >>> model = RVR(gamma=1 / 3**2).fit(X, y)
+    >>> len(model.relevance_)
+    5
+    >>> mean, std = model.predict(X[:2], return_std=True)
+    >>> std.round(2)
+    array([0.1, 0.1])
+    """
+
+    def __init__(
+        self,
+        kernel: Any = "rbf",
+        *,
+        gamma: Any = "scale",
+        degree: int = 3,
+        coef0: float = 0.0,
+        fit_intercept: bool = True,
+        solver: str = "sequential",
+        design: str = "auto",
+        noise_variance: Any = "estimate",
+        selection: str = "gain",
+        init: str = "projection",
+        tol: float = 1e-4,
+        max_iter: int = 10_000,
+        max_seconds: float | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.fit_intercept = fit_intercept
+        self.solver = solver
+        self.design = design
+        self.noise_variance = noise_variance
+        self.selection = selection
+        self.init = init
+        self.tol = tol
+        self.max_iter = max_iter
+        self.max_seconds = max_seconds
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_noise_variance(self.noise_variance)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+        y = y.astype(np.float64, copy=False)
+        weights = self._checked_weights(sample_weight, len(X))
+        offset = float(np.average(y, weights=weights)) if self.fit_intercept else 0.0
+        targets = _centred(y, offset, weights)
+        if self.noise_variance == "estimate":
+            present = weights > 0
+            likelihood = Gaussian.starting(
+                targets[present, None], weights[present], offset
+            )
+        else:
+            likelihood = Gaussian.known(self.noise_variance)
+        fit = self._maximise(X, targets, weights, likelihood, offset)
+        self.noise_variance_ = float(fit.likelihood.noise_variance[0])
+
+    @overload
+    def predict(self, X: Any, return_std: Literal[False] = False) -> Array: ...
+
+    @overload
+    def predict(self, X: Any, return_std: Literal[True]) -> tuple[Array, Array]: ...
+
+    def predict(self, X: Any, return_std: bool = False) -> Array | tuple[Array, Array]:
+        """Predict targets, with their standard deviation if asked.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to predict; for ``kernel="precomputed"`` kernel values between them
+            and all training rows.
+        return_std : bool, default=False
+            Whether to return the standard deviation of the targets, noise included.
+
+        Returns
+        -------
+        mean : ndarray of shape (n_samples,)
+            Predicted targets.
+        std : ndarray of shape (n_samples,)
+            Their standard deviation; only with ``return_std=True``.
+        """
+        mean, variance = self._latent(X)
+        if not return_std:
+            return mean
+        return mean, np.sqrt(variance + self.noise_variance_)
+
+
+def _centred(y: Array, offset: float, sample_weight: Array) -> Array:
+    """y − offset; exactly zero where only rounding is left of it."""
+    targets = y - offset
+    present = sample_weight > 0
+    largest = np.max(np.abs(y[present]))
+    if np.max(np.abs(targets[present])) <= 8 * np.finfo(float).eps * largest:
+        return np.zeros_like(targets)
+    return targets

@@ -1,0 +1,24 @@
+"""Maximising the evidence: problem, driver, algorithms."""
+
+from relvec.evidence.base import (
+    Callback,
+    EvidenceFit,
+    EvidenceMaximiser,
+    Problem,
+    Snapshot,
+    Status,
+)
+from relvec.evidence.maximise import Limits, maximise
+from relvec.evidence.sequential import Sequential
+
+__all__ = [
+    "Callback",
+    "EvidenceFit",
+    "EvidenceMaximiser",
+    "Limits",
+    "Problem",
+    "Sequential",
+    "Snapshot",
+    "Status",
+    "maximise",
+]

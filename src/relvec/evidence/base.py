@@ -1,0 +1,140 @@
+"""The values every maximiser of the evidence shares: problem, outcome, protocol."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Protocol, TypeVar
+
+from relvec.design import DesignMatrix
+from relvec.likelihoods import Likelihood
+from relvec.posterior import Posterior
+from relvec.typing import AnyArray, Array, Indices
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A dictionary, targets and their likelihood; what stays fixed during a fit."""
+
+    design: DesignMatrix
+    y: Array  # (N, K)
+    likelihood: Likelihood  # with the parameters to start from
+    sample_weight: Array  # (N,) repetitions
+    bias: int | None = None  # a column that does not count as a vector
+
+
+class Status(Enum):
+    """How a fit ended; the value tells the user what it means and what to do."""
+
+    CONVERGED = "converged"
+    MAX_ITER = (
+        "stopped at max_iter before converging: the model is usable; raise max_iter "
+        "or tol"
+    )
+    MAX_SECONDS = (
+        "stopped at max_seconds before converging: the model is usable; raise "
+        "max_seconds or tol"
+    )
+    STOPPED = "stopped by a callback: the model is usable"
+    EMPTY = (
+        "no basis function explains the target better than noise, so the model is "
+        "constant: check that the features are scaled and the kernel width suits "
+        "their distances"
+    )
+    PERFECT_FIT = (
+        "the fit leaves no residual, so the noise stands at its floor of 1e-6 times "
+        "the target's spread: give noise_variance if the true noise is known"
+    )
+    CONSTANT_TARGET = (
+        "the target does not vary, so the model is constant: check that y is the "
+        "column you meant"
+    )
+
+    @property
+    def success(self) -> bool:
+        """Whether the search ended by itself, at a maximum of the evidence."""
+        return self not in {Status.MAX_ITER, Status.MAX_SECONDS, Status.STOPPED}
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """What the trace keeps of a step and a callback gets to see."""
+
+    iteration: int
+    log_evidence: float
+    n_vectors: int
+    gamma: float  # Σγ, the effective number of parameters
+    noise_std: float  # nan where the likelihood has no noise
+    seconds: float
+
+
+Callback = Callable[[Snapshot], object]  # a true answer stops the fit
+
+
+@dataclass(frozen=True)
+class EvidenceFit:
+    """A local maximum of the evidence and the way there."""
+
+    likelihood: Likelihood
+    posterior: Posterior
+    log_evidence: float
+    history: dict[str, AnyArray]
+    status: Status
+    n_iter: int
+
+
+class State(Protocol):
+    """What the driver reads from a maximiser's state."""
+
+    @property
+    def steps(self) -> int:
+        """How many changes were accepted so far."""
+        ...
+
+    @property
+    def likelihood(self) -> Likelihood:
+        """With the parameters reached."""
+        ...
+
+    @property
+    def log_evidence(self) -> float:
+        """Of the current model."""
+        ...
+
+    @property
+    def active(self) -> Indices:
+        """Columns in the model."""
+        ...
+
+    @property
+    def prior_precision(self) -> Array:
+        """α of the active columns."""
+        ...
+
+    @property
+    def mean(self) -> Array:
+        """Posterior mean of their weights (K, n)."""
+        ...
+
+    @property
+    def effective_parameters(self) -> Array:
+        """Σγ per output."""
+        ...
+
+
+StateT = TypeVar("StateT", bound=State)
+
+
+class EvidenceMaximiser(Protocol[StateT]):
+    """Settings and three functions; the driver owns the loop."""
+
+    def init(self, problem: Problem) -> StateT:
+        """The state before the first step."""
+        ...
+
+    def step(self, problem: Problem, state: StateT) -> StateT:
+        """The state after one change, if one is accepted: its evidence is no lower."""
+        ...
+
+    def converged(self, problem: Problem, state: StateT) -> bool:
+        """Whether no step is left to take."""
+        ...

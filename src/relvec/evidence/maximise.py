@@ -1,0 +1,137 @@
+"""The one driver: loop, limits, clock, trace, callbacks."""
+
+import time
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from relvec.evidence.base import (
+    Callback,
+    EvidenceFit,
+    EvidenceMaximiser,
+    Problem,
+    Snapshot,
+    State,
+    StateT,
+    Status,
+)
+from relvec.evidence.mode import posterior_at_mode
+from relvec.evidence.units import Units
+from relvec.linalg import single_threaded
+from relvec.typing import AnyArray
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How long a fit may take."""
+
+    max_iter: int = 10_000
+    max_seconds: float = np.inf
+
+
+def maximise(
+    problem: Problem,
+    maximiser: EvidenceMaximiser[StateT],
+    limits: Limits | None = None,
+    callback: Callback | None = None,
+) -> EvidenceFit:
+    """Step until convergence, a limit or a callback's word; in the user's units."""
+    limits = limits or Limits()
+    units = Units.of(problem)
+    problem = units.inside(problem)
+    trace = Trace(problem, units)
+    with single_threaded():
+        state = maximiser.init(problem)
+        status = None
+        while status is None:
+            if maximiser.converged(problem, state):
+                status = _outcome(problem, state)
+            elif len(trace.snapshots) >= limits.max_iter:
+                status = Status.MAX_ITER
+            elif trace.seconds >= limits.max_seconds:
+                status = Status.MAX_SECONDS
+            else:
+                state = maximiser.step(problem, state)
+                news = trace.record(state)
+                if news is not None and callback is not None and callback(news):
+                    status = Status.STOPPED
+        return _finished(problem, state, status, trace)
+
+
+class Trace:
+    """The clock and what was accepted so far."""
+
+    def __init__(self, problem: Problem, units: Units) -> None:
+        self.units = units
+        self.snapshots: list[Snapshot] = []
+        self._problem = problem
+        self._started = time.perf_counter()
+
+    @property
+    def seconds(self) -> float:
+        """Since the start."""
+        return time.perf_counter() - self._started
+
+    def record(self, state: State) -> Snapshot | None:
+        """A snapshot in the user's units if the last step was accepted."""
+        if state.steps == len(self.snapshots):
+            return None
+        noise = np.sqrt(np.mean(state.likelihood.noise_variance))
+        snapshot = Snapshot(
+            iteration=state.steps,
+            log_evidence=state.log_evidence - self.units.shift,
+            n_vectors=_n_vectors(self._problem, state),
+            gamma=float(np.sum(state.effective_parameters)),
+            noise_std=float(noise * self.units.scale),
+            seconds=self.seconds,
+        )
+        self.snapshots.append(snapshot)
+        return snapshot
+
+    def history(self) -> dict[str, AnyArray]:
+        """One array per quantity."""
+        return {
+            field.name: np.array([getattr(shot, field.name) for shot in self.snapshots])
+            for field in fields(Snapshot)
+        }
+
+
+def _outcome(problem: Problem, state: State) -> Status:
+    """What a search that ended by itself has come to."""
+    if not np.any(problem.y):
+        return Status.CONSTANT_TARGET
+    if _n_vectors(problem, state) == 0:
+        return Status.EMPTY
+    return Status.PERFECT_FIT if state.likelihood.noiseless else Status.CONVERGED
+
+
+def _expired(started: float, max_seconds: float | None) -> bool:
+    return max_seconds is not None and time.perf_counter() - started >= max_seconds
+
+
+def _n_vectors(problem: Problem, state: State) -> int:
+    """Active functions, the constant not counted."""
+    return int(np.count_nonzero(state.active != problem.bias))
+
+
+def _finished(
+    problem: Problem, state: State, status: Status, trace: Trace
+) -> EvidenceFit:
+    """The result, with functions in the dictionary's order and nothing accumulated."""
+    order = np.argsort(state.active)
+    mode = posterior_at_mode(
+        problem,
+        state.likelihood,
+        state.active[order],
+        state.prior_precision[order],
+        state.mean[:, order],
+    )
+    units = trace.units
+    return EvidenceFit(
+        likelihood=state.likelihood.rescaled(units.scale),
+        posterior=units.outside(problem, mode.posterior),
+        log_evidence=mode.log_evidence - units.shift,
+        history=trace.history(),
+        status=status,
+        n_iter=len(trace.snapshots),
+    )

@@ -1,0 +1,135 @@
+"""What each basis function would gain by moving to its best prior precision.
+
+With all other functions fixed the evidence depends on one α as
+
+    ℓ(α) = ½ Σₖ [log α − log(α + sₖ) + qₖ²/(α + sₖ)],                          (18)
+
+whose maximum is (20)-(21) for one output. Several outputs share α and are solved by
+Newton's method on log α.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from relvec.evidence.statistics import Statistics
+from relvec.typing import Array, Indices
+
+# A sparsity factor this small relative to the column's own precision is rounding:
+# the column lies in the span of the active ones.
+_DEPENDENT = 1e-13
+_MAX_NEWTON = 30
+_TIE = 1e-8  # relative difference of gains that rounding can make
+
+
+@dataclass(frozen=True)
+class Proposals:
+    """The best single action for every basis function."""
+
+    current: Array  # (M,) α as it is; inf: out of the model
+    precision: Array  # (M,) α to move to
+    gain: Array  # (M,) evidence gained thereby; 0 for a function that stays out
+    change: Array  # (M,) |Δ log α|; inf for additions and deletions, 0 for staying out
+
+
+def proposals(stats: Statistics, scale: Array) -> Proposals:
+    """For all functions; ``scale`` is diag(ΦᵀBΦ), (K, M)."""
+    S, Q = stats.sparsity_in, stats.quality_in
+    usable = np.all(scale * _DEPENDENT < S, axis=0)
+    precision = best_precision(np.where(usable, S, 1.0), np.where(usable, Q, 0.0))
+    gain = addition_gain(precision, S, Q)
+    change = np.where(np.isfinite(precision), np.inf, 0.0)
+    current = np.full(len(gain), np.inf)
+    inside = stats.active
+    if len(inside):
+        current[inside] = stats.prior_precision
+        precision[inside], gain[inside], change[inside] = _active_proposals(stats)
+    return Proposals(current, precision, gain, change)
+
+
+def _active_proposals(stats: Statistics) -> tuple[Array, Array, Array]:
+    """Re-estimation or deletion of each active function."""
+    alpha, variance, mu = stats.prior_precision, stats.variances, stats.mean
+    # γ = 1 − αΣ = S/α: each form is exact where the other one cancels.
+    shrunk = alpha * variance
+    S = stats.sparsity_in[:, stats.active]
+    gamma = np.where(shrunk < 0.5, 1 - shrunk, np.clip(S / alpha, 0, 1))
+    precision = best_precision(gamma / variance, mu / variance)  # s, q by eq. 23
+    stays = np.isfinite(precision)
+    target = np.where(stays, precision, alpha)
+    gain = np.where(
+        stays,
+        reestimation_gain(alpha, target, alpha * gamma, alpha * mu),
+        deletion_gain(np.where(shrunk < 0.5, shrunk, 1 - gamma), mu, variance),
+    )
+    change = np.where(stays, np.abs(np.log(target / alpha)), np.inf)
+    return precision, gain, change
+
+
+def best_precision(sparsity_out: Array, quality_out: Array) -> Array:
+    """argmax ℓ(α) per column of s, q (K, M); inf where the function is not worth it."""
+    n_outputs = len(sparsity_out)
+    s = np.mean(sparsity_out, axis=0)
+    theta = np.sum(quality_out**2, axis=0) - n_outputs * s
+    pays = (theta > 0) & (s > 0)
+    alpha = np.where(pays, n_outputs * s**2 / np.where(pays, theta, 1.0), np.inf)
+    if n_outputs == 1:
+        return alpha  # eqs. 20, 21
+    return _common_precision(alpha, sparsity_out, quality_out)
+
+
+def _common_precision(start: Array, s: Array, q: Array) -> Array:
+    """Newton's method on log α from the optimum for equal sparsity factors."""
+    chosen = np.flatnonzero(np.isfinite(start) & (start > 0))
+    log_alpha, s, q = np.log(start[chosen]), s[:, chosen], q[:, chosen]
+    for _ in range(_MAX_NEWTON):
+        total = np.exp(log_alpha) + s
+        share = s / total  # 1 − α/(α + s)
+        pull = q**2 * np.exp(log_alpha) / total**2
+        slope = np.sum(share - pull, axis=0)
+        curve = np.sum(-share * (1 - share) - pull * (2 * share - 1), axis=0)
+        concave = curve < 0
+        step = np.where(concave, -slope / np.where(concave, curve, 1), np.sign(slope))
+        log_alpha = log_alpha + np.clip(step, -2, 2)
+        if np.max(np.abs(step), initial=0.0) < 1e-12:
+            break
+    alpha = start.copy()
+    alpha[chosen] = np.exp(log_alpha)
+    return alpha
+
+
+def addition_gain(alpha: Array, S: Array, Q: Array) -> Array:
+    """ℓ(α), for the best α eq. (27); 0 where α is infinite."""
+    out = ~np.isfinite(alpha)
+    safe = np.where(out, 1.0, alpha)
+    terms = Q**2 / (safe + np.abs(S)) - np.log1p(np.abs(S) / safe)
+    return np.where(out, 0.0, 0.5 * np.sum(terms, axis=0))
+
+
+def reestimation_gain(alpha: Array, target: Array, S: Array, Q: Array) -> Array:
+    """eq. (32)."""
+    delta = 1 / target - 1 / alpha
+    terms = Q**2 * delta / (1 + S * delta) - np.log1p(S * delta)
+    return 0.5 * np.sum(terms, axis=0)
+
+
+def deletion_gain(shrunk: Array, mu: Array, variance: Array) -> Array:
+    """eq. (37), with Q = αμ and S = α − α²Σ inserted; ``shrunk`` is αΣ."""
+    return -0.5 * np.sum(mu**2 / variance + np.log(shrunk), axis=0)
+
+
+def choose(
+    options: Proposals, worthwhile: Indices, rule: str, turn: int, seed: int
+) -> int:
+    """One of the ``worthwhile`` functions (ascending) by the rule of section 4.2."""
+    if rule == "random":
+        return int(np.random.default_rng([seed, turn]).choice(worthwhile))
+    if rule == "cyclic":
+        later = worthwhile[worthwhile >= turn]
+        return int(later[0] if len(later) else worthwhile[0])
+    gain = options.gain[worthwhile]
+    best = worthwhile[gain >= gain.max() - _TIE * abs(gain.max())]
+    # A copy of an active column gains exactly what re-estimating that column does:
+    # the copy must not enter. Other ties go to the lowest index.
+    inside = best[np.isfinite(options.current[best])]
+    return int(inside[0] if inside.size else best[0])

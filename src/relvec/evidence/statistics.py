@@ -1,0 +1,148 @@
+"""Statistics of the whole dictionary, recomputed (24)-(25) or updated (28)-(41).
+
+All quantities are those of the pseudo-observations: β is their noise precision, inner
+products of columns are weighted by their row weights. The off-diagonal block of (28)
+is −βΣᵢᵢΣΦᵀφᵢ: the printed one has β² and lacks Σ.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from relvec.design import DesignMatrix
+from relvec.likelihoods import PseudoObservations
+from relvec.linalg import solve_lower
+from relvec.posterior import Posterior
+from relvec.typing import Array, Indices
+
+
+@dataclass(frozen=True)
+class Projections:
+    """The dictionary against one set of pseudo-observations."""
+
+    squared_norms: Array  # (K or 1, M) diag(ΦᵀWΦ)
+    target: Array  # (K, M) ΦᵀWt̂
+
+    @classmethod
+    def of(cls, design: DesignMatrix, seen: PseudoObservations) -> "Projections":
+        """Two passes over the dictionary."""
+        return cls(
+            design.squared_norms(seen.row_weights),
+            design.rmatvec(seen.row_weights * seen.target),
+        )
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """Posterior moments of the active functions and S, Q of all."""
+
+    active: Indices  # (n,)
+    prior_precision: Array  # (n,) α
+    noise_precision: Array  # (K,) β
+    cross: Array  # (K or 1, n, M) ΦₐᵀWΦ
+    mean: Array  # (K, n) μ
+    covariance: Array  # (K, n, n) Σ
+    sparsity_in: Array  # (K, M) S
+    quality_in: Array  # (K, M) Q
+
+    @property
+    def variances(self) -> Array:
+        """Σᵢᵢ (K, n)."""
+        return np.diagonal(self.covariance, axis1=1, axis2=2)
+
+
+def recomputed(
+    posterior: Posterior, noise_precision: Array, cross: Array, projections: Projections
+) -> Statistics:
+    """From scratch, by the Cholesky factor."""
+    beta = noise_precision[:, None]
+    root = 1 / np.sqrt(posterior.prior_precision)
+    whitened = solve_lower(posterior.factor, root[:, None] * cross)
+    overlap = np.sum(whitened**2, axis=1)
+    S = beta * projections.squared_norms - beta**2 * overlap  # eq. 24
+    explained = (posterior.mean[:, None, :] @ cross)[:, 0]
+    Q = beta * (projections.target - explained)  # eq. 25
+    return Statistics(
+        posterior.active,
+        posterior.prior_precision,
+        noise_precision,
+        cross,
+        posterior.mean,
+        posterior.covariance,
+        S,
+        Q,
+    )
+
+
+def added(stats: Statistics, index: int, precision: float, row: Array) -> Statistics:
+    """With function ``index`` in the model; ``row`` is φᵢᵀWΦ, (K or 1, 1, M)."""
+    beta = stats.noise_precision[:, None]
+    overlap = row[:, 0, stats.active]
+    u = beta * (stats.covariance @ overlap[:, :, None])[:, :, 0]  # βΣΦᵀφᵢ
+    projection = beta * (row[:, 0] - (u[:, None, :] @ stats.cross)[:, 0])  # βφₘᵀeᵢ
+    variance = 1 / (precision + stats.sparsity_in[:, index])
+    weight = variance * stats.quality_in[:, index]
+    return Statistics(
+        active=np.append(stats.active, index),
+        prior_precision=np.append(stats.prior_precision, precision),
+        noise_precision=stats.noise_precision,
+        cross=np.concatenate([stats.cross, row], axis=1),
+        mean=np.concatenate(
+            [stats.mean - weight[:, None] * u, weight[:, None]], axis=1
+        ),  # eq. 29
+        covariance=_bordered(stats.covariance, u, variance),
+        sparsity_in=stats.sparsity_in - variance[:, None] * projection**2,  # eq. 30
+        quality_in=stats.quality_in - weight[:, None] * projection,  # eq. 31
+    )
+
+
+def _bordered(covariance: Array, u: Array, variance: Array) -> Array:
+    """eq. 28."""
+    n_outputs, n_active = u.shape
+    grown = np.empty((n_outputs, n_active + 1, n_active + 1))
+    border = -variance[:, None] * u
+    grown[:, :-1, :-1] = covariance - border[:, :, None] * u[:, None, :]
+    grown[:, :-1, -1] = grown[:, -1, :-1] = border
+    grown[:, -1, -1] = variance
+    return grown
+
+
+def reestimated(stats: Statistics, position: int, precision: float) -> Statistics:
+    """With another α for the active function at ``position``, eqs. (33)-(36)."""
+    change = precision - stats.prior_precision[position]
+    if change == 0:
+        return stats
+    kappa = 1 / (stats.variances[:, position] + 1 / change)
+    alpha = stats.prior_precision.copy()
+    alpha[position] = precision
+    return replace(_downdated(stats, position, kappa), prior_precision=alpha)
+
+
+def deleted(stats: Statistics, position: int) -> Statistics:
+    """Without the active function at ``position``, eqs. (38)-(41)."""
+    full = _downdated(stats, position, 1 / stats.variances[:, position])
+    rest = np.delete(np.arange(len(stats.active)), position)
+    return replace(
+        full,
+        active=full.active[rest],
+        prior_precision=full.prior_precision[rest],
+        cross=full.cross[:, rest],
+        mean=full.mean[:, rest],
+        covariance=full.covariance[:, rest[:, None], rest],
+    )
+
+
+def _downdated(stats: Statistics, position: int, kappa: Array) -> Statistics:
+    """The change of one α is a rank-one change of Σ along its column Σⱼ."""
+    beta = stats.noise_precision[:, None]
+    column = stats.covariance[:, :, position]
+    projection = beta * (column[:, None, :] @ stats.cross)[:, 0]  # βΣⱼᵀΦᵀφₘ
+    shift = (kappa * stats.mean[:, position])[:, None]
+    scaled = kappa[:, None] * column
+    return replace(
+        stats,
+        covariance=stats.covariance - scaled[:, :, None] * column[:, None, :],
+        mean=stats.mean - shift * column,
+        sparsity_in=stats.sparsity_in + kappa[:, None] * projection**2,
+        quality_in=stats.quality_in + shift * projection,
+    )

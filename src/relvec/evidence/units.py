@@ -1,0 +1,37 @@
+"""Between the user's units and those of the engine, where targets are of order one."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from relvec.evidence.base import Problem
+from relvec.posterior import Posterior
+
+
+@dataclass(frozen=True)
+class Units:
+    """The scale of the targets and what it adds to their log density."""
+
+    scale: float
+    shift: float
+
+    @classmethod
+    def of(cls, problem: Problem) -> "Units":
+        """The likelihood's natural scale."""
+        scale = problem.likelihood.natural_scale(problem.y, problem.sample_weight)
+        # A density of y is one of y/scale divided by scale, for every observation.
+        count = problem.sample_weight.sum() * problem.y.shape[1]
+        return cls(scale, float(count * np.log(scale)))
+
+    def inside(self, problem: Problem) -> Problem:
+        """The problem as the engine solves it."""
+        return replace(
+            problem,
+            y=problem.y / self.scale,
+            likelihood=problem.likelihood.rescaled(1 / self.scale),
+        )
+
+    def outside(self, problem: Problem, posterior: Posterior) -> Posterior:
+        """The posterior for columns and targets as they were given."""
+        norms = problem.design.column_norms[posterior.active]
+        return posterior.rescaled(self.scale / norms)

@@ -1,0 +1,12 @@
+"""How the data are seen: Gaussian pseudo-observations of Φw."""
+
+from relvec.likelihoods.base import Likelihood, PseudoObservations
+from relvec.likelihoods.bernoulli import Bernoulli
+from relvec.likelihoods.gaussian import Gaussian
+
+__all__ = [
+    "Bernoulli",
+    "Gaussian",
+    "Likelihood",
+    "PseudoObservations",
+]

@@ -1,0 +1,80 @@
+"""Likelihoods seen as Gaussian pseudo-observations of the linear predictor Φw."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from relvec.typing import Array
+
+
+@dataclass(frozen=True)
+class PseudoObservations:
+    """Targets t̂ with precision B = diag(row_weights)·noise_precision, per output.
+
+    The precision is kept in two factors because a Gaussian likelihood moves only the
+    second: weighted Gram matrices then survive every change of the noise.
+    """
+
+    target: Array  # (N, K)
+    row_weights: Array  # (N, K), or (N, 1) where all outputs share them
+    noise_precision: Array  # (K,)
+
+    @property
+    def precision(self) -> Array:
+        """B, (N, K)."""
+        return self.row_weights * self.noise_precision
+
+
+class Likelihood(Protocol):
+    """p(y | η) with η = Φw, and what the engine must know of it."""
+
+    @property
+    def conjugate(self) -> bool:
+        """Whether the pseudo-observations are the data themselves, whatever η is.
+
+        Then gains are exact and statistics can be updated; otherwise every change
+        of the model is refitted by Newton's method and confirmed by its evidence.
+        """
+        ...
+
+    @property
+    def log_parameters(self) -> Array:
+        """Logarithms of the parameters that ``refit`` moves; empty without any."""
+        ...
+
+    @property
+    def noise_variance(self) -> Array:
+        """Variance of the noise per output; nan where there is none to speak of."""
+        ...
+
+    @property
+    def noiseless(self) -> bool:
+        """Whether the noise stands at its floor: a perfect fit."""
+        ...
+
+    def natural_scale(self, y: Array, sample_weight: Array) -> float:
+        """The unit in which the targets are of order one; 1 where they have none."""
+        ...
+
+    def rescaled(self, scale: float) -> "Likelihood":
+        """The same likelihood for targets multiplied by ``scale``."""
+        ...
+
+    def pseudo_observations(
+        self, y: Array, eta: Array, sample_weight: Array
+    ) -> PseudoObservations:
+        """The quadratic expansion of the log density at ``eta``."""
+        ...
+
+    def log_density(self, y: Array, eta: Array, sample_weight: Array) -> float:
+        """Σₙ vₙ log p(yₙ | ηₙ), constants included."""
+        ...
+
+    def refit(
+        self, y: Array, eta: Array, sample_weight: Array, effective: Array
+    ) -> "Likelihood":
+        """The parameters re-estimated for Σγ = ``effective`` (one per output)."""
+        ...
+
+    def with_parameters(self, log_parameters: Array) -> "Likelihood":
+        """The same likelihood with other values for its parameters."""
+        ...

@@ -1,0 +1,114 @@
+"""Gaussian noise of known or re-estimated precision."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from relvec.likelihoods.base import PseudoObservations
+from relvec.typing import Array
+
+# The noise stays above this fraction of the targets' mean square: less cannot be
+# told from none by statistics in double precision.
+NOISE_FLOOR = 1e-12
+# Section 4, step 1: the noise to start from, as a fraction of the variance.
+_STARTING_NOISE = 0.1
+# Targets of this order have squares, and variances, within the range of float64.
+_SQUARABLE = (1e-140, 1e140)
+
+
+@dataclass(frozen=True)
+class Gaussian:
+    """y = η + ε with ε ~ N(0, 1/noise_precision), independent over rows and outputs."""
+
+    noise_precision: Array  # (K,)
+    estimated: bool = True
+    ceiling: float = 1 / NOISE_FLOOR
+
+    @classmethod
+    def starting(
+        cls, y: Array, sample_weight: Array, offset: float = 0.0
+    ) -> "Gaussian":
+        """Noise to be estimated, for targets (N, K) from which ``offset`` was taken."""
+        magnitude = root_mean_square(y, sample_weight) or abs(offset) or 1.0
+        mean = np.average(y, axis=0, weights=sample_weight)
+        variance = np.average((y - mean) ** 2, axis=0, weights=sample_weight)
+        noise = np.maximum(_STARTING_NOISE * variance, 1e-6 * magnitude**2)
+        return cls(1 / noise, ceiling=1 / (NOISE_FLOOR * magnitude**2))
+
+    @classmethod
+    def known(cls, noise_variance: float, n_outputs: int = 1) -> "Gaussian":
+        """Noise of a given variance."""
+        return cls(np.full(n_outputs, 1 / noise_variance), estimated=False)
+
+    @property
+    def conjugate(self) -> bool:
+        return True
+
+    @property
+    def log_parameters(self) -> Array:
+        return np.log(self.noise_precision) if self.estimated else np.empty(0)
+
+    @property
+    def noise_variance(self) -> Array:
+        return 1 / self.noise_precision
+
+    @property
+    def noiseless(self) -> bool:
+        # Parameters travel as logarithms, which costs them a few last digits.
+        nearly = (1 - 1e-9) * self.ceiling
+        return self.estimated and bool(np.any(self.noise_precision >= nearly))
+
+    def natural_scale(self, y: Array, sample_weight: Array) -> float:
+        return root_mean_square(y, sample_weight) or 1.0
+
+    def rescaled(self, scale: float) -> "Gaussian":
+        return replace(
+            self,
+            noise_precision=self.noise_precision / scale**2,
+            ceiling=self.ceiling / scale**2,
+        )
+
+    def pseudo_observations(
+        self, y: Array, eta: Array, sample_weight: Array
+    ) -> PseudoObservations:
+        return PseudoObservations(y, sample_weight[:, None], self.noise_precision)
+
+    def log_density(self, y: Array, eta: Array, sample_weight: Array) -> float:
+        beta = self.noise_precision
+        rss = sample_weight @ (y - eta) ** 2
+        count = sample_weight.sum()
+        return float(0.5 * np.sum(count * np.log(beta / (2 * np.pi)) - beta * rss))
+
+    def refit(
+        self, y: Array, eta: Array, sample_weight: Array, effective: Array
+    ) -> "Gaussian":
+        """β = (Σv − Σγ) / Σv(y − η)², step 9 of the algorithm."""
+        if not self.estimated:
+            return self
+        rss = sample_weight @ (y - eta) ** 2
+        freedom = sample_weight.sum() - effective
+        # Where nothing is left to estimate the noise from, it stays as it is.
+        goal = np.where(freedom > 0, freedom, self.noise_precision * rss)
+        least = goal / self.ceiling
+        return replace(self, noise_precision=goal / np.maximum(rss, least))
+
+    def with_parameters(self, log_parameters: Array) -> "Gaussian":
+        if not self.estimated:
+            return self
+        return replace(self, noise_precision=np.exp(log_parameters))
+
+
+def root_mean_square(y: Array, sample_weight: Array) -> float:
+    """√(Σ v y² / Σ v) over rows and outputs; 0 if they vanish."""
+    peak = float(np.max(np.abs(y), initial=0.0))
+    if peak == 0:
+        return 0.0
+    smallest, largest = _SQUARABLE
+    if not smallest < peak < largest:
+        msg = (
+            f"y is of the order of {peak:.0e}, whose square floating point cannot "
+            "hold: change its unit"
+        )
+        raise ValueError(msg)
+    squares = np.mean((y / peak) ** 2, axis=1)
+    return peak * float(np.sqrt(np.average(squares, weights=sample_weight)))

@@ -1,0 +1,76 @@
+"""The Gaussian posterior over the weights of the active basis functions.
+
+Σ = (A + H)⁻¹ with H = ΦᵀBΦ and A = diag(α), (6) and (12), is kept as the Cholesky
+factor L of I + A^(-1/2) H A^(-1/2), whose eigenvalues are at least one however
+dependent the columns are. The factor does not change when columns or targets are
+rescaled; only α and μ do.
+"""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from relvec.linalg import solve_lower, solve_upper
+from relvec.typing import Array, Indices
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """N(mean, Σ) over the weights of the ``active`` columns, one per output."""
+
+    active: Indices  # (n,) columns of the dictionary
+    prior_precision: Array  # (n,) α, shared by the outputs
+    mean: Array  # (K, n)
+    factor: Array  # (K, n, n) lower Cholesky factor of I + A^(-1/2) H A^(-1/2)
+
+    def solve(self, right: Array) -> Array:
+        """Σ right for right sides (K, n)."""
+        root = 1 / np.sqrt(self.prior_precision)
+        half = solve_lower(self.factor, (root * right)[:, :, None])
+        return root * solve_upper(self.factor, half)[:, :, 0]
+
+    @property
+    def condition(self) -> float:
+        """Largest diagonal element of I + A^(-1/2) H A^(-1/2)."""
+        return float(np.max(np.sum(self.factor**2, axis=-1), initial=1.0))
+
+    @cached_property
+    def _whitener(self) -> Array:
+        """L⁻¹A^(-1/2), whose Gram matrix is Σ."""
+        root = np.diag(1 / np.sqrt(self.prior_precision))
+        return solve_lower(self.factor, root[None])
+
+    @cached_property
+    def covariance(self) -> Array:
+        """Σ (K, n, n)."""
+        return np.swapaxes(self._whitener, 1, 2) @ self._whitener
+
+    @property
+    def log_determinant(self) -> float:
+        """log |I + A^(-1/2) H A^(-1/2)|, summed over outputs."""
+        diagonals = np.diagonal(self.factor, axis1=1, axis2=2)
+        return float(2 * np.log(diagonals).sum())
+
+    @property
+    def penalty(self) -> float:
+        """wᵀAw at the mean, summed over outputs."""
+        return float(np.sum(self.prior_precision * self.mean**2))
+
+    @property
+    def effective_parameters(self) -> Array:
+        """Σᵢγᵢ with γᵢ = 1 − αᵢΣᵢᵢ, per output."""
+        variances = np.sum(self._whitener**2, axis=1)
+        return np.sum(1 - self.prior_precision * variances, axis=-1)
+
+    def predict(self, functions: Array) -> tuple[Array, Array]:
+        """Mean and variance of η (N, K) from rows of the active functions (N, n)."""
+        whitened = self._whitener @ functions.T
+        return functions @ self.mean.T, np.sum(whitened**2, axis=1).T
+
+    def rescaled(self, weights: Array) -> "Posterior":
+        """The same distribution over weights multiplied by ``weights`` (n,)."""
+        # A precision beyond the range of float64 is as good as infinite.
+        with np.errstate(over="ignore"):
+            precision = self.prior_precision / weights / weights
+        return replace(self, mean=self.mean * weights, prior_precision=precision)
