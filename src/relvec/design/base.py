@@ -12,6 +12,9 @@ from relvec.typing import Array, Indices
 # I + A^(-1/2)ΦᵀBΦA^(-1/2) exceeds this, they lose too many digits to compare models
 # by, and designs that can go back to the rows.
 GRAM_LIMIT = 1e6
+# What Gram matrices leave of φᵀC⁻¹φ is rounding below this fraction of φᵀBφ: the column
+# lies in the span of the chosen ones.
+DEPENDENT = 1e-13
 
 
 class DesignMatrix(Protocol):
@@ -50,7 +53,14 @@ class DesignMatrix(Protocol):
         ...
 
     def sparsity(
-        self, indices: Indices, prior_precision: Array, precision: Array
+        self,
+        indices: Indices,
+        prior_precision: Array,
+        precision: Array,
+        factor: Array,
     ) -> Array:
-        """φᵀC⁻¹φ of all columns, C = B⁻¹ + ΦA⁻¹Φᵀ, without Gram matrices: (K, M)."""
+        """φᵀC⁻¹φ of all columns with C = B⁻¹ + ΦA⁻¹Φᵀ, given ``factor``: (K, M).
+
+        Exactly 0 where rounding cannot tell a column from the span of the chosen ones.
+        """
         ...

@@ -6,8 +6,14 @@ from functools import cached_property
 import numpy as np
 from scipy.linalg import qr
 
-from relvec.design.base import GRAM_LIMIT
-from relvec.linalg import cholesky, column_norms, threads_for, weighted_squares
+from relvec.design.base import DEPENDENT, GRAM_LIMIT
+from relvec.linalg import (
+    cholesky,
+    column_norms,
+    solve_lower,
+    threads_for,
+    weighted_squares,
+)
 from relvec.typing import Array, Indices
 
 _BLOCK_ENTRIES = 1_000_000
@@ -64,10 +70,25 @@ class DenseDesign:
         return np.stack([_factor(columns, b) for b in precision.T])
 
     def sparsity(
-        self, indices: Indices, prior_precision: Array, precision: Array
+        self,
+        indices: Indices,
+        prior_precision: Array,
+        precision: Array,
+        factor: Array,
     ) -> Array:
         columns = self._columns(indices) / np.sqrt(prior_precision)
-        return np.stack([self._residual_squares(columns, b) for b in precision.T])
+        pairs = zip(precision.T, factor, strict=True)
+        return np.stack([self._sparsity(columns, b, L) for b, L in pairs])
+
+    def _sparsity(self, columns: Array, precision: Array, factor: Array) -> Array:
+        if np.sum(factor**2, axis=-1).max(initial=1.0) >= GRAM_LIMIT:
+            return self._residual_squares(columns, precision)
+        with threads_for(self.matrix.size * len(factor)):
+            cross = (columns * precision[:, None]).T @ self.matrix / self._divisors
+        whitened = solve_lower(factor[None], cross[None])[0]
+        norms = self.squared_norms(precision[:, None])[0]
+        left = norms - np.sum(whitened**2, axis=0)  # eq. 24
+        return np.where(left > DEPENDENT * norms, left, 0.0)
 
     def _residual_squares(self, columns: Array, precision: Array) -> Array:
         """Squared distance of every √B φ from the span of the stacked columns.
@@ -77,7 +98,7 @@ class DenseDesign:
         """
         root = np.sqrt(precision)[:, None]
         stacked = np.vstack([columns * root, np.eye(columns.shape[1])])
-        orthogonal = qr(stacked, mode="economic")[0]
+        orthogonal = qr(stacked, mode="economic", check_finite=False)[0]
         top, bottom = np.split(orthogonal, [len(columns)])
         total = np.empty(self.shape[1])
         step = max(1, _BLOCK_ENTRIES // len(columns))
@@ -85,10 +106,9 @@ class DenseDesign:
             chosen = slice(start, start + step)
             functions = self.matrix[:, chosen] / self._divisors[chosen] * root
             shares = top.T @ functions
-            left = functions - top @ shares
-            total[chosen] = np.sum(left**2, axis=0) + np.sum(
-                (bottom @ shares) ** 2, axis=0
-            )
+            functions -= top @ shares
+            total[chosen] = np.sum(functions**2, axis=0)
+            total[chosen] += np.sum((bottom @ shares) ** 2, axis=0)
         return total
 
 
@@ -99,6 +119,6 @@ def _factor(columns: Array, precision: Array) -> Array:
     identity = np.eye(len(gram))
     if gram.diagonal().max(initial=0.0) < GRAM_LIMIT:
         return cholesky(gram + identity)
-    (upper,) = qr(np.vstack([rows, identity]), mode="r")
+    (upper,) = qr(np.vstack([rows, identity]), mode="r", check_finite=False)
     upper = upper[: len(gram)]
     return np.asarray((np.sign(upper.diagonal())[:, None] * upper).T, dtype=np.float64)

@@ -15,9 +15,6 @@ import numpy as np
 from relvec.evidence.statistics import Statistics
 from relvec.typing import Array, Indices
 
-# A sparsity factor this small relative to the column's own precision is rounding:
-# the column lies in the span of the active ones.
-_DEPENDENT = 1e-13
 _MAX_NEWTON = 30
 _TIE = 1e-8  # relative difference of gains that rounding can make
 
@@ -32,10 +29,10 @@ class Proposals:
     change: Array  # (M,) |Δ log α|; inf for additions and deletions, 0 for staying out
 
 
-def proposals(stats: Statistics, scale: Array) -> Proposals:
-    """For all functions; ``scale`` is diag(ΦᵀBΦ), (K, M)."""
+def proposals(stats: Statistics) -> Proposals:
+    """For all functions."""
     S, Q = stats.sparsity_in, stats.quality_in
-    usable = np.all(scale * _DEPENDENT < S, axis=0)
+    usable = np.all(stats.least_sparsity < S, axis=0)
     precision = best_precision(np.where(usable, S, 1.0), np.where(usable, Q, 0.0))
     gain = addition_gain(precision, S, Q)
     change = np.where(np.isfinite(precision), np.inf, 0.0)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from relvec.design import DesignMatrix
+from relvec.design import DEPENDENT, DesignMatrix
 from relvec.likelihoods import PseudoObservations
 from relvec.linalg import solve_lower
 from relvec.posterior import Posterior
@@ -38,12 +38,11 @@ class Statistics:
 
     active: Indices  # (n,)
     prior_precision: Array  # (n,) α
-    noise_precision: Array  # (K,) β
-    cross: Array  # (K or 1, n, M) ΦₐᵀWΦ
     mean: Array  # (K, n) μ
     covariance: Array  # (K, n, n) Σ
     sparsity_in: Array  # (K, M) S
     quality_in: Array  # (K, M) Q
+    least_sparsity: Array  # (K, M) an S up to here is rounding
 
     @property
     def variances(self) -> Array:
@@ -51,30 +50,53 @@ class Statistics:
         return np.diagonal(self.covariance, axis1=1, axis2=2)
 
 
-def recomputed(
-    posterior: Posterior, noise_precision: Array, cross: Array, projections: Projections
+@dataclass(frozen=True)
+class GramStatistics(Statistics):
+    """Statistics that can be updated, because inner products of columns are kept."""
+
+    noise_precision: Array  # (K,) β
+    cross: Array  # (K or 1, n, M) ΦₐᵀWΦ
+    projections: Projections  # outlive every change of model and noise
+
+
+def observed(
+    design: DesignMatrix, seen: PseudoObservations, posterior: Posterior, eta: Array
 ) -> Statistics:
-    """From scratch, by the Cholesky factor."""
-    beta = noise_precision[:, None]
-    root = 1 / np.sqrt(posterior.prior_precision)
-    whitened = solve_lower(posterior.factor, root[:, None] * cross)
-    overlap = np.sum(whitened**2, axis=1)
-    S = beta * projections.squared_norms - beta**2 * overlap  # eq. 24
-    explained = (posterior.mean[:, None, :] @ cross)[:, 0]
-    Q = beta * (projections.target - explained)  # eq. 25
+    """By passes over the dictionary, for one set of pseudo-observations."""
+    active, alpha = posterior.active, posterior.prior_precision
+    S = design.sparsity(active, alpha, seen.precision, posterior.factor)
+    Q = design.rmatvec(seen.precision * (seen.target - eta))  # eq. 25
     return Statistics(
-        posterior.active,
-        posterior.prior_precision,
-        noise_precision,
-        cross,
-        posterior.mean,
-        posterior.covariance,
-        S,
-        Q,
+        active, alpha, posterior.mean, posterior.covariance, S, Q, np.zeros_like(S)
     )
 
 
-def added(stats: Statistics, index: int, precision: float, row: Array) -> Statistics:
+def recomputed(
+    posterior: Posterior, noise_precision: Array, cross: Array, projections: Projections
+) -> GramStatistics:
+    """By the Cholesky factor, from inner products alone."""
+    beta = noise_precision[:, None]
+    root = 1 / np.sqrt(posterior.prior_precision)
+    whitened = solve_lower(posterior.factor, root[:, None] * cross)
+    norms = beta * projections.squared_norms
+    explained = (posterior.mean[:, None, :] @ cross)[:, 0]
+    return GramStatistics(
+        active=posterior.active,
+        prior_precision=posterior.prior_precision,
+        mean=posterior.mean,
+        covariance=posterior.covariance,
+        sparsity_in=norms - beta**2 * np.sum(whitened**2, axis=1),  # eq. 24
+        quality_in=beta * (projections.target - explained),  # eq. 25
+        least_sparsity=DEPENDENT * norms,
+        noise_precision=noise_precision,
+        cross=cross,
+        projections=projections,
+    )
+
+
+def added(
+    stats: GramStatistics, index: int, precision: float, row: Array
+) -> GramStatistics:
     """With function ``index`` in the model; ``row`` is φᵢᵀWΦ, (K or 1, 1, M)."""
     beta = stats.noise_precision[:, None]
     overlap = row[:, 0, stats.active]
@@ -82,10 +104,10 @@ def added(stats: Statistics, index: int, precision: float, row: Array) -> Statis
     projection = beta * (row[:, 0] - (u[:, None, :] @ stats.cross)[:, 0])  # βφₘᵀeᵢ
     variance = 1 / (precision + stats.sparsity_in[:, index])
     weight = variance * stats.quality_in[:, index]
-    return Statistics(
+    return replace(
+        stats,
         active=np.append(stats.active, index),
         prior_precision=np.append(stats.prior_precision, precision),
-        noise_precision=stats.noise_precision,
         cross=np.concatenate([stats.cross, row], axis=1),
         mean=np.concatenate(
             [stats.mean - weight[:, None] * u, weight[:, None]], axis=1
@@ -107,7 +129,9 @@ def _bordered(covariance: Array, u: Array, variance: Array) -> Array:
     return grown
 
 
-def reestimated(stats: Statistics, position: int, precision: float) -> Statistics:
+def reestimated(
+    stats: GramStatistics, position: int, precision: float
+) -> GramStatistics:
     """With another α for the active function at ``position``, eqs. (33)-(36)."""
     change = precision - stats.prior_precision[position]
     if change == 0:
@@ -118,7 +142,7 @@ def reestimated(stats: Statistics, position: int, precision: float) -> Statistic
     return replace(_downdated(stats, position, kappa), prior_precision=alpha)
 
 
-def deleted(stats: Statistics, position: int) -> Statistics:
+def deleted(stats: GramStatistics, position: int) -> GramStatistics:
     """Without the active function at ``position``, eqs. (38)-(41)."""
     full = _downdated(stats, position, 1 / stats.variances[:, position])
     rest = np.delete(np.arange(len(stats.active)), position)
@@ -132,7 +156,7 @@ def deleted(stats: Statistics, position: int) -> Statistics:
     )
 
 
-def _downdated(stats: Statistics, position: int, kappa: Array) -> Statistics:
+def _downdated(stats: GramStatistics, position: int, kappa: Array) -> GramStatistics:
     """The change of one α is a rank-one change of Σ along its column Σⱼ."""
     beta = stats.noise_precision[:, None]
     column = stats.covariance[:, :, position]

@@ -1,0 +1,103 @@
+"""Laws of every likelihood: its pseudo-observations are its quadratic expansion."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from relvec.likelihoods import Bernoulli, Gaussian
+
+RNG = np.random.default_rng(3)
+N = 12
+REAL = RNG.standard_normal((N, 2))
+BINARY = RNG.integers(2, size=(N, 1)).astype(float)
+
+LIKELIHOODS = {
+    "Gaussian": (Gaussian(np.array([4.0, 0.5])), REAL),
+    "Gaussian, known noise": (Gaussian.known(0.2, 2), REAL),
+    "Bernoulli": (Bernoulli(), BINARY),
+}
+
+
+@pytest.fixture(params=LIKELIHOODS)
+def case(request):
+    likelihood, y = LIKELIHOODS[request.param]
+    eta = 1.5 * RNG.standard_normal(y.shape)
+    return likelihood, y, eta, RNG.uniform(0.5, 3, N)
+
+
+def differences(function, eta, h):
+    """First and second central differences by every entry."""
+    first, second = np.empty_like(eta), np.empty_like(eta)
+    for place in np.ndindex(eta.shape):
+        step = np.zeros_like(eta)
+        step[place] = h
+        up, here, down = function(eta + step), function(eta), function(eta - step)
+        first[place] = (up - down) / (2 * h)
+        second[place] = (up - 2 * here + down) / h**2
+    return first, second
+
+
+def test_pseudo_observations_agree_with_the_derivatives(case):
+    likelihood, y, eta, weights = case
+    seen = likelihood.pseudo_observations(y, eta, weights)
+
+    slope, curve = differences(
+        lambda at: likelihood.log_density(y, at, weights), eta, 1e-4
+    )
+    assert seen.precision.shape == y.shape
+    assert_allclose(seen.precision * (seen.target - eta), slope, rtol=1e-6, atol=1e-7)
+    assert_allclose(seen.precision, -curve, rtol=1e-4)
+
+
+def test_conjugate_means_the_observations_do_not_move(case):
+    likelihood, y, eta, weights = case
+    here = likelihood.pseudo_observations(y, eta, weights)
+    there = likelihood.pseudo_observations(y, eta + 1, weights)
+
+    same = np.array_equal(here.target, there.target)
+    assert same == likelihood.conjugate
+
+
+def test_weights_are_repetitions(case):
+    likelihood, y, eta, _ = case
+    counts = np.arange(N) % 3
+    weighted = likelihood.log_density(y, eta, counts.astype(float))
+    rows = np.repeat(np.arange(N), counts)
+
+    repeated = likelihood.log_density(y[rows], eta[rows], np.ones(len(rows)))
+    assert_allclose(weighted, repeated, rtol=1e-13)
+
+
+def test_parameters_round_trip(case):
+    likelihood, *_ = case
+    parameters = likelihood.log_parameters
+    moved = likelihood.with_parameters(parameters + 0.3)
+
+    assert_allclose(moved.log_parameters, parameters + 0.3)
+    assert_allclose(
+        likelihood.with_parameters(parameters).noise_variance,
+        likelihood.noise_variance,
+        rtol=1e-13,
+    )
+
+
+def test_rescaling_targets_shifts_the_density_by_the_jacobian(case):
+    likelihood, y, eta, weights = case
+    scale = 7.0 if likelihood.natural_scale(y, weights) != 1 else 1.0
+    plain = likelihood.log_density(y, eta, weights)
+    scaled = likelihood.rescaled(scale).log_density(scale * y, scale * eta, weights)
+
+    jacobian = weights.sum() * y.shape[1] * np.log(scale)
+    assert_allclose(scaled, plain - jacobian, rtol=1e-12)
+
+
+def test_refitting_moves_the_parameters_uphill(case):
+    """The fixed point of the noise lies in the direction of the evidence's slope."""
+    likelihood, y, eta, weights = case
+    effective = np.full(y.shape[1], 2.0)
+    goal = likelihood.refit(y, eta, weights, effective)
+    move = goal.log_parameters - likelihood.log_parameters
+    rss = weights @ (y - eta) ** 2
+    slope = weights.sum() - effective - rss / likelihood.noise_variance
+
+    assert np.all(move * slope[: len(move)] >= 0)

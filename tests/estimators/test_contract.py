@@ -1,0 +1,38 @@
+"""scikit-learn's own checks, on every kind of relvec estimator; no exceptions."""
+
+import warnings
+
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from relvec import RVC, RVR
+from relvec.estimators import FitWarning
+
+# Left out are a precomputed classifier, since one of scikit-learn's checks gives every
+# classifier rows of features, whatever its tags say (SVC fails it too), and selection
+# by chance or in order, which depends on the order of the rows.
+ESTIMATORS = [
+    RVR(),
+    RVR(kernel="linear"),
+    RVR(kernel="poly"),
+    RVR(kernel="sigmoid"),
+    RVR(kernel="precomputed"),
+    RVR(kernel=None),
+    RVR(noise_variance=100.0),
+    RVR(fit_intercept=False),
+    RVR(init="bias"),
+    RVC(),
+    RVC(kernel="linear"),
+    RVC(kernel=None),
+    RVC(fit_intercept=False),
+    RVC(init="bias"),
+]
+
+
+@pytest.mark.slow
+@parametrize_with_checks(ESTIMATORS)
+def test_scikit_learn_contract(estimator, check):
+    with warnings.catch_warnings():
+        # The checks fit pure noise, constants and single rows, where a warning is due.
+        warnings.simplefilter("ignore", FitWarning)
+        check(estimator)

@@ -1,0 +1,76 @@
+"""Random problems for the engine, from a seed."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from oracles import Frozen
+
+from relvec.design import DenseDesign
+from relvec.evidence import Problem
+from relvec.evidence.mode import posterior_at_mode
+from relvec.evidence.statistics import Projections, recomputed
+from relvec.likelihoods import PseudoObservations
+
+
+def gaussian_kernel(X, Z, width):
+    squares = ((X[:, None, :] - Z[None, :, :]) ** 2).sum(-1)
+    return np.exp(-squares / width**2)
+
+
+def unit_columns(Phi):
+    return Phi / np.linalg.norm(Phi, axis=0)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A dictionary, pseudo-observations and a model within them."""
+
+    Phi: np.ndarray  # (N, M), unit columns
+    seen: PseudoObservations
+    active: np.ndarray
+    alpha: np.ndarray
+
+    @property
+    def problem(self) -> Problem:
+        n_samples = len(self.Phi)
+        design = DenseDesign(self.Phi, np.ones(self.Phi.shape[1]))
+        likelihood = Frozen(self.seen)
+        return Problem(design, self.seen.target, likelihood, np.ones(n_samples))
+
+    def each_output(self):
+        """Targets and precisions of one output after the other."""
+        return list(zip(self.seen.target.T, self.seen.precision.T, strict=True))
+
+
+def random_case(seed, *, n_outputs=1, shared_weights=False, n_active=6) -> Case:
+    """A smooth or a rough dictionary with heteroscedastic pseudo-observations."""
+    rng = np.random.default_rng(seed)
+    n_samples, n_basis = int(rng.integers(20, 40)), int(rng.integers(15, 50))
+    if seed % 2:
+        X = rng.uniform(-3, 3, (n_samples, 2))
+        Phi = gaussian_kernel(X, rng.uniform(-3, 3, (n_basis, 2)), 1.5)
+    else:
+        Phi = rng.standard_normal((n_samples, n_basis))
+    Phi = unit_columns(Phi)
+    weights = rng.uniform(0.2, 3.0, (n_samples, 1 if shared_weights else n_outputs))
+    hidden = Phi[:, :3] @ rng.normal(0, 3, (3, n_outputs))
+    seen = PseudoObservations(
+        target=hidden + 0.3 * rng.standard_normal((n_samples, n_outputs)),
+        row_weights=weights,
+        noise_precision=rng.uniform(5, 50, n_outputs),
+    )
+    active = rng.permutation(n_basis)[:n_active]
+    return Case(Phi, seen, active, 10 ** rng.uniform(-1.5, 1.5, n_active))
+
+
+def full_statistics(case, active=None, alpha=None):
+    """What the engine recomputes for a model within a case."""
+    active = case.active if active is None else active
+    alpha = case.alpha if alpha is None else alpha
+    problem = case.problem
+    start = np.zeros((case.seen.target.shape[1], len(active)))
+    mode = posterior_at_mode(problem, problem.likelihood, active, alpha, start)
+    cross = problem.design.cross_gram(active, case.seen.row_weights)
+    projections = Projections.of(problem.design, case.seen)
+    beta = case.seen.noise_precision
+    return recomputed(mode.posterior, beta, cross, projections)
