@@ -1,9 +1,17 @@
 """Relevance vector machines: sparse kernel models with error bars and probabilities."""
 
 from relvec.dictionary import SparseBayes, sparse_bayes
-from relvec.estimators import RVC, RVR
+from relvec.estimators import RVC, RVR, FitWarning
 from relvec.evidence import Status
 
 __version__ = "0.1.0"
 
-__all__ = ["RVC", "RVR", "SparseBayes", "Status", "__version__", "sparse_bayes"]
+__all__ = [
+    "RVC",
+    "RVR",
+    "FitWarning",
+    "SparseBayes",
+    "Status",
+    "__version__",
+    "sparse_bayes",
+]

@@ -54,6 +54,8 @@ class SparseBayes:
         How the search ended; its value says what that means and what to do.
     n_iter : int
         Accepted steps.
+    posterior : Posterior
+        The Gaussian over the weights, in factored form.
     """
 
     relevant: Indices
@@ -68,7 +70,21 @@ class SparseBayes:
     posterior: Posterior
 
     def predict(self, Phi: ArrayLike) -> tuple[Array, Array]:
-        """Mean and variance of Φw on new rows of the whole dictionary."""
+        """Mean and variance of Φw on new rows of the whole dictionary.
+
+        The variance is that of the weights alone: add ``noise_variance`` for new
+        targets. For the Bernoulli likelihood Φw are log odds.
+
+        Parameters
+        ----------
+        Phi : array-like of shape (n_rows, n_basis)
+            All functions on the new rows.
+
+        Returns
+        -------
+        mean, variance : ndarray of shape (n_rows,)
+            Of the linear predictor.
+        """
         rows = np.asarray(Phi, dtype=np.float64)[:, self.relevant]
         mean, variance = self.posterior.predict(rows)
         return mean[:, 0], variance[:, 0]

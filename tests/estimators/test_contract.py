@@ -18,7 +18,7 @@ ESTIMATORS = [
     RVR(kernel="sigmoid"),
     RVR(kernel="precomputed"),
     RVR(kernel=None),
-    RVR(noise_variance=100.0),
+    RVR(noise_variance=0.5),
     RVR(fit_intercept=False),
     RVR(init="bias"),
     RVC(),

@@ -81,6 +81,7 @@ class SparseKernelModel(BaseEstimator):
         trial._check_parameters()
         trial._fit(X, y, sample_weight)
         self.__dict__ = trial.__dict__
+        _warn_about(self.status_)
         return self
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
@@ -175,7 +176,6 @@ class SparseKernelModel(BaseEstimator):
         self.n_iter_ = fit.n_iter
         self.history_ = fit.history
         self.status_ = fit.status
-        _warn_about(fit.status)
 
     def _latent(self, X: Any) -> tuple[Array, Array]:
         """Mean and variance of the latent function (n_rows,) each."""
@@ -206,7 +206,7 @@ def _warn_about(status: Status) -> None:
     if status in {Status.CONVERGED, Status.STOPPED}:
         return
     category = FitWarning if status.success else ConvergenceWarning
-    warnings.warn(status.value, category, stacklevel=5)
+    warnings.warn(status.value, category, stacklevel=3)
 
 
 @contextmanager

@@ -45,7 +45,7 @@ default="rbf"
         one, or the next in order, among those that gain.
     init : {"projection", "bias"}, default="projection"
         Start from the function with the largest normalised projection onto the
-        targets, or from the constant.
+        targets, or from the constant, unless it gains nothing.
     tol : float, default=1e-4
         Largest change of the logarithms of prior precisions at the end; a function
         must gain more than this many nats to enter.
@@ -88,7 +88,7 @@ default="rbf"
         All that predicting needs.
     n_features_in_ : int
         Number of features seen by ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Their names, if ``X`` had names that are all strings.
 
     See Also
@@ -110,9 +110,9 @@ default="rbf"
     >>> X, y = two_mixtures(200, seed=0)
     >>> model = RVC(gamma=1 / 0.5**2).fit(X, y)
     >>> len(model.relevance_)
-    4
+    3
     >>> model.predict_proba(X[:1]).round(2)
-    array([[0.99, 0.01]])
+    array([[0.96, 0.04]])
     """
 
     def __init__(

@@ -46,7 +46,8 @@ default="rbf"
         one, or the next in order, among those that gain.
     init : {"projection", "bias"}, default="projection"
         Start from the function with the largest normalised projection onto the
-        targets, or from the constant.
+        targets, or from the constant, unless it gains nothing, as it rarely does
+        where targets are centred.
     tol : float, default=1e-4
         Largest change of the logarithms of prior precisions and noise at the end; a
         function must gain more than this many nats to enter.
@@ -89,7 +90,7 @@ default="rbf"
         All that predicting needs.
     n_features_in_ : int
         Number of features seen by ``fit``.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Their names, if ``X`` had names that are all strings.
 
     See Also
@@ -117,7 +118,7 @@ default="rbf"
     >>> X, y = noisy_sinc(100, seed=0)
     >>> model = RVR(gamma=1 / 3**2).fit(X, y)
     >>> len(model.relevance_)
-    5
+    7
     >>> mean, std = model.predict(X[:2], return_std=True)
     >>> std.round(2)
     array([0.1, 0.1])

@@ -42,7 +42,8 @@ class Status(Enum):
     )
     PERFECT_FIT = (
         "the fit leaves no residual, so the noise stands at its floor of 1e-6 times "
-        "the target's spread: give noise_variance if the true noise is known"
+        "the target's spread: if the data are noisy the dictionary is too rich, so "
+        "widen the kernel or give noise_variance"
     )
     CONSTANT_TARGET = (
         "the target does not vary, so the model is constant: check that y is the "

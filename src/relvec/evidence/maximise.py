@@ -105,10 +105,6 @@ def _outcome(problem: Problem, state: State) -> Status:
     return Status.PERFECT_FIT if state.likelihood.noiseless else Status.CONVERGED
 
 
-def _expired(started: float, max_seconds: float | None) -> bool:
-    return max_seconds is not None and time.perf_counter() - started >= max_seconds
-
-
 def _n_vectors(problem: Problem, state: State) -> int:
     """Active functions, the constant not counted."""
     return int(np.count_nonzero(state.active != problem.bias))

@@ -2,7 +2,7 @@
 
 All quantities are those of the pseudo-observations: β is their noise precision, inner
 products of columns are weighted by their row weights. The off-diagonal block of (28)
-is −βΣᵢᵢΣΦᵀφᵢ: the printed one has β² and lacks Σ.
+is −βΣᵢᵢΣΦᵀφᵢ, not what is printed.
 """
 
 from dataclasses import dataclass, replace

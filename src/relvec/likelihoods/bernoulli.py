@@ -6,8 +6,8 @@ of Kolmogorov and Smirnov (Andrews & Mallows 1974), so
 
     ∫ σ(η) N(η | m, s²) dη = ∫ Φ(m / √(4v² + s²)) k(v) dv,
 
-a smooth one-dimensional integral whose trapezoidal sum is accurate to rounding for
-every s, monotone in m and exactly one half at m = 0.
+a smooth one-dimensional integral whose trapezoidal sum gives the probability to
+rounding for every s, monotone in m and exactly one half at m = 0.
 """
 
 from dataclasses import dataclass

@@ -1,0 +1,20 @@
+"""The order of the examples in the gallery."""
+
+ORDER = (
+    "plot_sinc_regression.py",
+    "plot_ripley_classification.py",
+    "plot_evidence_trace.py",
+    "plot_sparse_linear.py",
+    "plot_own_dictionary.py",
+)
+
+
+class ReadingOrder:
+    """A sort key; examples not named above come last."""
+
+    def __init__(self, source_folder):
+        self.source_folder = source_folder
+
+    def __call__(self, filename):
+        position = ORDER.index(filename) if filename in ORDER else len(ORDER)
+        return position, filename

@@ -1,0 +1,184 @@
+"""Refusals: the parameter, its value and the remedy are named."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+
+from relvec import RVC, RVR, sparse_bayes
+from relvec.data import noisy_sinc, two_mixtures
+from relvec.kernels import Gaussian
+
+X, Y = noisy_sinc(30, seed=0)
+POINTS, LABELS = two_mixtures(30, seed=0)
+
+PARAMETERS = [
+    ({"kernel": "rfb"}, r"kernel must be one of 'rbf'.* a callable or None; got 'rfb'"),
+    ({"kernel": 3}, "kernel must be one of"),
+    ({"gamma": "skale"}, "gamma must be 'scale', 'auto' or positive; got 'skale'"),
+    ({"gamma": -1.0}, "gamma must be a positive number; got -1.0"),
+    ({"gamma": 0}, "gamma must be a positive number; got 0"),
+    ({"degree": 2.5}, "degree must be a whole number of at least 1; got 2.5"),
+    ({"coef0": np.nan}, "coef0 must be a finite number; got nan"),
+    ({"solver": "sequentiel"}, "solver must be one of 'sequential'; got 'sequentiel'"),
+    ({"design": "sparse"}, "design must be one of 'auto', 'dense'; got 'sparse'"),
+    ({"selection": "best"}, "selection must be one of 'gain', 'random', 'cyclic'"),
+    ({"init": "random"}, "init must be one of 'projection', 'bias'; got 'random'"),
+    ({"init": "bias", "fit_intercept": False}, "set fit_intercept=True or init="),
+    ({"tol": 0}, "tol must be a positive number; got 0"),
+    ({"tol": "small"}, "tol must be a positive number; got 'small'"),
+    ({"max_iter": 0}, "max_iter must be a whole number of at least 1; got 0"),
+    ({"max_iter": 1.5}, "max_iter must be a whole number"),
+    ({"max_seconds": 0}, "max_seconds must be a positive number; got 0"),
+]
+
+
+@pytest.mark.parametrize(("parameters", "message"), PARAMETERS, ids=str)
+@pytest.mark.parametrize(
+    ("model", "rows", "targets"), [(RVR, X, Y), (RVC, POINTS, LABELS)]
+)
+def test_parameters_of_both(model, rows, targets, parameters, message):
+    with pytest.raises(ValueError, match=message):
+        model(**parameters).fit(rows, targets)
+
+
+@pytest.mark.parametrize("bad", ["guess", 0.0, -1.0, np.inf, None])
+def test_noise_variance(bad):
+    message = "noise_variance must be 'estimate' or a positive number"
+    with pytest.raises(ValueError, match=message):
+        RVR(noise_variance=bad).fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        (np.zeros(30), "zero for every row"),
+        (np.r_[-1.0, np.ones(29)], "must not be negative; got .*-1.0.*weight of zero"),
+        (np.r_[np.nan, np.ones(29)], "sample_weight contains NaN or infinity"),
+        (np.ones(29), r"shape \(30,\); got shape \(29,\)"),
+        (np.ones((30, 1)), r"got shape \(30, 1\)"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("model", "rows", "targets"), [(RVR(), X, Y), (RVC(), POINTS, LABELS)]
+)
+def test_sample_weight(model, rows, targets, weights, message):
+    with pytest.raises(ValueError, match=message):
+        model.fit(rows, targets, sample_weight=weights)
+
+
+DATA = [
+    (np.where(X > 9, np.nan, X), Y, "contains NaN"),
+    (np.where(X > 9, np.inf, X), Y, "contains infinity"),
+    (X, np.where(Y > 0.5, np.nan, Y), "contains NaN"),
+    (X[:20], Y, "inconsistent numbers of samples"),
+    (X[:0], Y[:0], "0 sample"),
+    (X[:, :0], Y, "0 feature"),
+    (X[:, 0], Y, "Expected 2D array"),
+    (pd.DataFrame({"name": ["a"] * 30}), Y, "could not convert string"),
+    (X, np.full(30, "a"), "string|numeric|convert"),
+]
+
+
+@pytest.mark.parametrize(("rows", "targets", "message"), DATA)
+def test_data_of_a_regression(rows, targets, message):
+    with pytest.raises(ValueError, match=message):
+        RVR().fit(rows, targets)
+
+
+def test_classes():
+    with pytest.raises(ValueError, match=r"one class only, \[1\].* needs rows of two"):
+        RVC().fit(POINTS, np.ones(30, dtype=int))
+    with pytest.raises(ValueError, match="one class only"):
+        RVC().fit(POINTS, LABELS, sample_weight=LABELS)
+    with pytest.raises(ValueError, match=r"3 classes.*OneVsRestClassifier"):
+        RVC().fit(POINTS, np.arange(30) % 3)
+    with pytest.raises(ValueError, match="Unknown label type"):
+        RVC().fit(POINTS, np.linspace(0, 1, 30))
+
+
+@pytest.mark.parametrize(
+    ("kernel", "message"),
+    [
+        (
+            lambda A, B: np.ones(len(A)),
+            r"returned shape \(30,\).*must return \(30, 30\)",
+        ),
+        (lambda A, B: np.full((len(A), len(B)), np.nan), "returned NaN or infinity"),
+        (lambda A, B: np.ones((len(A), len(B))) * 1j, "must return real numbers"),
+        (lambda A, B: np.full((len(A), len(B)), "x"), "must return real numbers"),
+    ],
+)
+def test_kernels_that_misbehave(kernel, message):
+    with pytest.raises(ValueError, match=message):
+        RVR(kernel=kernel).fit(X, Y)
+
+
+def test_values_beyond_floating_point():
+    with pytest.raises(ValueError, match=r"kernel .* returned NaN or infinity"):
+        RVR(kernel="poly", degree=9, gamma=1.0).fit(X * 1e30, Y)
+    with pytest.raises(ValueError, match=r"order of 1e\+160.*change its unit"):
+        RVR().fit(X, np.where(Y > 0, 1e160, -1e160))
+
+
+def test_precomputed_shapes():
+    with pytest.raises(ValueError, match=r"needs a square matrix.*got X of shape"):
+        RVR(kernel="precomputed").fit(np.ones((30, 4)), Y)
+    model = RVR(kernel="precomputed").fit(Gaussian(2.0)(X, X), Y)
+    with pytest.raises(ValueError, match="4 features, but RVR is expecting 30"):
+        model.predict(np.ones((2, 4)))
+
+
+def test_before_fitting():
+    for method in ("predict", "predict_proba", "decision_function"):
+        with pytest.raises(NotFittedError):
+            getattr(RVC(), method)(POINTS)
+    with pytest.raises(NotFittedError):
+        RVR().predict(X)
+
+
+def test_other_features_at_prediction():
+    frame = pd.DataFrame(POINTS, columns=["width", "height"])
+    model = RVC().fit(frame, LABELS)
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(frame.rename(columns={"width": "breadth"}))
+
+
+def test_limits_are_told():
+    with pytest.warns(ConvergenceWarning, match="max_iter"):
+        model = RVR(max_iter=2).fit(X, Y)
+    assert model.n_iter_ == 2
+    with pytest.warns(ConvergenceWarning, match="max_seconds"):
+        RVC(max_seconds=1e-9).fit(POINTS, LABELS)
+
+
+DICTIONARY = np.column_stack([np.ones(30), X, X**2])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            {"Phi": DICTIONARY[:, 0]},
+            r"Phi must have 2 dimension\(s\), got shape \(30,\)",
+        ),
+        ({"Phi": DICTIONARY[:0]}, "at least one row and one column"),
+        ({"Phi": DICTIONARY[:9]}, "Phi has 9 rows and y 30 entries"),
+        ({"Phi": DICTIONARY * np.inf}, "Phi contains NaN or infinity"),
+        ({"y": Y[:, None]}, r"y must have 1 dimension\(s\)"),
+        ({"y": Y * np.nan}, "y contains NaN"),
+        (
+            {"likelihood": "poisson"},
+            "likelihood must be one of 'gaussian', 'bernoulli'",
+        ),
+        ({"likelihood": "bernoulli"}, "y must hold only 0 and 1"),
+        ({"noise_variance": -1}, "noise_variance must be"),
+        ({"noise_interval": 0}, "noise_interval must be a whole number"),
+        ({"Phi": DICTIONARY[:, 1:], "init": "bias"}, "add a column of ones"),
+        ({"sample_weight": np.zeros(30)}, "zero for every row"),
+        ({"selection": "none"}, "selection must be one of"),
+    ],
+)
+def test_sparse_bayes(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        sparse_bayes(**{"Phi": DICTIONARY, "y": Y, **arguments})

@@ -1,0 +1,70 @@
+"""Ctrl-C and errors in the middle of a fit leave the estimator as it was."""
+
+import pickle
+import signal
+
+import numpy as np
+import pytest
+from sklearn.exceptions import NotFittedError
+
+from relvec import RVR, sparse_bayes
+from relvec.data import noisy_sinc
+from relvec.kernels import Gaussian
+
+X, Y = noisy_sinc(40, seed=0)
+
+
+class Interrupting:
+    """A kernel during whose n-th evaluation the user presses Ctrl-C."""
+
+    def __init__(self, call):
+        self.calls_left = call
+
+    def __call__(self, A, B):
+        self.calls_left -= 1
+        if self.calls_left == 0:
+            signal.raise_signal(signal.SIGINT)
+        return Gaussian(2.0)(A, B)
+
+
+def test_an_unfitted_estimator_stays_unfitted():
+    model = RVR(kernel=Interrupting(1))
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, Y)
+
+    assert not [name for name in vars(model) if name.endswith("_")]
+    with pytest.raises(NotFittedError):
+        model.predict(X)
+
+
+def test_a_fitted_estimator_keeps_its_fit():
+    model = RVR(kernel=Interrupting(10**9)).fit(X, Y)
+    before = model.predict(X)
+    fitted = pickle.dumps({k: v for k, v in vars(model).items() if k.endswith("_")})
+    model.kernel.calls_left = 1
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(np.hstack([X, X]), -Y)
+
+    kept = {k: v for k, v in vars(model).items() if k.endswith("_")}
+    assert kept.keys() == pickle.loads(fitted).keys()
+    assert model.n_features_in_ == 1
+    assert np.array_equal(model.predict(X), before)
+
+
+def test_a_refused_fit_keeps_the_old_one():
+    model = RVR().fit(X, Y)
+    before = model.predict(X)
+    with pytest.raises(ValueError, match="contains NaN"):
+        model.fit(np.full((5, 3), np.nan), np.ones(5))
+
+    assert np.array_equal(model.predict(X), before)
+
+
+@pytest.mark.parametrize("step", [1, 2, 7])
+def test_an_interrupt_between_steps_ends_the_search(step):
+    def callback(news):
+        if news.iteration == step:
+            signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        sparse_bayes(Gaussian(2.0)(X, X), Y, callback=callback)

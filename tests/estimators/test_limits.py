@@ -1,0 +1,152 @@
+"""Data at the edge: a defined answer, at most a warning, never NaN."""
+
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.datasets import make_friedman1
+
+from relvec import RVC, RVR, Status
+from relvec.data import noisy_sinc
+from relvec.estimators import FitWarning
+
+X, Y = make_friedman1(60, noise=1.0, random_state=0)
+LABELS = (np.median(Y) < Y).astype(int)
+SPAN = X * 10.0 ** np.linspace(-150, 150, X.shape[1])
+
+REGRESSIONS = {
+    "plain": (RVR(), X, Y),
+    "constant column": (RVR(), np.c_[X, np.ones(60)], Y),
+    "constant column alone": (RVR(kernel=None), np.ones((60, 1)), Y),
+    "column twice": (RVR(), np.c_[X, X[:, 0]], Y),
+    "column twice, no kernel": (RVR(kernel=None), np.c_[X, X], Y),
+    "every row four times": (RVR(), np.repeat(X, 4, axis=0), np.repeat(Y, 4)),
+    "equal rows, different targets": (RVR(), np.repeat(X[:20], 3, axis=0), Y),
+    "all rows equal": (RVR(), np.ones((60, 3)), Y),
+    "huge features": (RVR(), X * 1e150, Y),
+    "tiny features": (RVR(), X * 1e-150, Y),
+    "features far away": (RVR(), X + 1e6, Y),
+    "features spanning 300 decades": (RVR(), SPAN, Y),
+    "features spanning 300 decades, linear": (RVR(kernel="linear"), SPAN, Y),
+    "features spanning 300 decades, no kernel": (RVR(kernel=None), SPAN, Y),
+    "huge targets": (RVR(), X, Y * 1e120),
+    "tiny targets": (RVR(), X, Y * 1e-120),
+    "targets far away": (RVR(), X, Y + 1e8),
+    "constant target": (RVR(), X, np.full(60, 0.1)),
+    "constant target, no intercept": (RVR(fit_intercept=False), X, np.full(60, 0.1)),
+    "zero target": (RVR(), X, np.zeros(60)),
+    "noise alone": (RVR(), X, np.random.default_rng(0).standard_normal(60)),
+    "no noise": (RVR(), *noisy_sinc(60, noise=0)),
+    "exactly linear": (RVR(kernel=None), X, X @ np.arange(10.0)),
+    "one row": (RVR(), X[:1], Y[:1]),
+    "two rows": (RVR(), X[:2], Y[:2]),
+    "three rows": (RVR(), X[:3], Y[:3]),
+    "more features than rows": (RVR(kernel=None), X[:6], Y[:6]),
+    "kernel of zero width": (RVR(gamma=1e12), X, Y),
+    "kernel of infinite width": (RVR(gamma=1e-14), X, Y),
+    "far too little noise given": (RVR(noise_variance=1e-12), X[:30], Y[:30]),
+    "far too much noise given": (RVR(noise_variance=1e12), X, Y),
+    "one row of any weight": (RVR(), X, Y),
+}
+CLASSIFICATIONS = {
+    "plain": (RVC(), X, LABELS),
+    "separable": (RVC(), X, (X[:, 0] > 0.5).astype(int)),
+    "separable, linear": (RVC(kernel="linear"), X - 0.5, (X[:, 0] > 0.5).astype(int)),
+    "separable, no kernel": (RVC(kernel=None), X - 0.5, (X[:, 0] > 0.5).astype(int)),
+    "two rows": (RVC(), X[:2], [0, 1]),
+    "one row of a class": (RVC(), X, (np.arange(60) == 7).astype(int)),
+    "all rows equal": (RVC(), np.ones((60, 3)), LABELS),
+    "every row four times": (RVC(), np.repeat(X, 4, axis=0), np.repeat(LABELS, 4)),
+    "labels by chance": (RVC(), X, np.random.default_rng(1).integers(2, size=60)),
+    "huge features": (RVC(), X * 1e150, LABELS),
+    "features spanning 300 decades": (RVC(kernel=None), SPAN, LABELS),
+    "kernel of zero width": (RVC(gamma=1e12), X, LABELS),
+    "kernel of infinite width": (RVC(gamma=1e-14), X, LABELS),
+}
+
+
+def fit(model, rows, targets):
+    """Fit where warnings other than relvec's own are errors."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.simplefilter("ignore", FitWarning)
+        return model.fit(rows, targets)
+
+
+def assert_trace_rises(model):
+    trace = model.history_["log_evidence"]
+    assert np.all(np.diff(trace) >= -1e-9 * np.max(np.abs(trace), initial=0.0))
+
+
+@pytest.mark.parametrize("name", REGRESSIONS)
+def test_regression_has_a_finite_answer(name):
+    model, rows, targets = REGRESSIONS[name]
+    fit(model, rows, targets)
+    mean, std = model.predict(rows, return_std=True)
+
+    assert np.isfinite(mean).all()
+    assert np.isfinite(std).all()
+    assert np.all(std > 0)
+    assert np.isfinite(model.log_evidence_)
+    assert model.noise_variance_ > 0
+    assert model.status_.success
+    assert_trace_rises(model)
+
+
+@pytest.mark.parametrize("name", CLASSIFICATIONS)
+def test_classification_has_a_finite_answer(name):
+    model, rows, labels = CLASSIFICATIONS[name]
+    fit(model, rows, labels)
+    probabilities = model.predict_proba(rows)
+
+    assert np.isfinite(probabilities).all()
+    assert_allclose(probabilities.sum(axis=1), 1, rtol=1e-12)
+    assert np.isfinite(model.log_evidence_)
+    assert model.status_.success
+    assert_trace_rises(model)
+
+
+@pytest.mark.parametrize("value", [0.0, 0.1, -3e7])
+def test_a_constant_target_is_predicted_with_a_warning(value):
+    with pytest.warns(FitWarning, match="does not vary"):
+        model = RVR().fit(X, np.full(60, value))
+
+    assert model.status_ is Status.CONSTANT_TARGET
+    assert_allclose(model.predict(X), value)
+    assert len(model.relevance_) == 0
+
+
+def test_a_single_row_is_predicted():
+    with pytest.warns(FitWarning, match="does not vary"):
+        model = RVR().fit([[1.0, 2.0]], [5.0])
+
+    assert_allclose(model.predict([[7.0, 8.0]]), 5.0)
+
+
+def test_nothing_to_explain_gives_the_mean_with_a_warning():
+    with pytest.warns(FitWarning, match="no basis function explains"):
+        model = RVR().fit(np.ones((60, 2)), Y)
+
+    assert model.status_ is Status.EMPTY
+    assert_allclose(model.predict(np.ones((1, 2))), Y.mean())
+    assert_allclose(model.noise_variance_, Y.var(), rtol=1e-3)
+
+
+def test_a_perfect_fit_has_a_name():
+    coefficients = np.r_[3.0, -2.0, np.zeros(8)]
+    with pytest.warns(FitWarning, match="noise stands at its floor"):
+        model = RVR(kernel=None).fit(X, X @ coefficients)
+
+    assert model.status_ is Status.PERFECT_FIT
+    assert_allclose(model.coef_, coefficients, atol=1e-5)
+    spread = np.var(X @ coefficients)
+    assert_allclose(model.noise_variance_, 1e-12 * spread, rtol=1e-6)
+
+
+def test_the_same_features_in_every_magnitude_give_the_same_fit():
+    plain = fit(RVR(kernel=None), X, Y)
+    spanned = fit(RVR(kernel=None), SPAN, Y)
+
+    assert np.array_equal(plain.relevance_, spanned.relevance_)
+    assert_allclose(spanned.predict(SPAN), plain.predict(X), rtol=1e-8)

@@ -1,0 +1,49 @@
+"""Basis functions and their subsets."""
+
+import numpy as np
+from numpy.testing import assert_allclose
+
+from relvec.basis import Basis, blocks
+from relvec.kernels import Columns, Gaussian
+
+RNG = np.random.default_rng(0)
+X, CENTRES = RNG.standard_normal((7, 2)), RNG.standard_normal((5, 2))
+
+
+def test_the_constant_comes_first():
+    functions = Basis(Gaussian(1.0), CENTRES, bias=True)(X)
+
+    assert functions.shape == (7, 6)
+    assert_allclose(functions[:, 0], 1)
+    assert_allclose(functions[:, 1:], Gaussian(1.0)(X, CENTRES))
+
+
+def test_a_subset_evaluates_to_the_chosen_columns():
+    for bias in (False, True):
+        basis = Basis(Gaussian(1.0), CENTRES, bias=bias)
+        for chosen in ([0, 3], [1, 2, 4], []):
+            subset = basis.subset(np.array(chosen, dtype=int))
+            assert len(subset) == len(chosen)
+            assert_allclose(subset(X), basis(X)[:, chosen])
+
+
+def test_columns_as_functions():
+    basis = Basis(Columns(), np.array([1, 0]), bias=False)
+
+    assert_allclose(basis(X), X[:, [1, 0]])
+
+
+def test_blocks_cover_everything_once(monkeypatch):
+    monkeypatch.setattr("relvec.basis._BLOCK_ENTRIES", 10)
+    for width in (1, 3, 100):
+        covered = np.concatenate([np.arange(23)[part] for part in blocks(23, width)])
+        assert np.array_equal(covered, np.arange(23))
+    assert list(blocks(0, 5)) == []
+
+
+def test_blocked_evaluation_is_the_same(monkeypatch):
+    basis = Basis(Gaussian(1.0), CENTRES, bias=True)
+    whole = basis(X)
+    monkeypatch.setattr("relvec.basis._BLOCK_ENTRIES", 8)
+
+    assert_allclose(basis(X), whole)

@@ -1,0 +1,68 @@
+"""Stacks of triangular solves, safe norms, threads."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from threadpoolctl import threadpool_info
+
+from relvec.linalg import (
+    column_norms,
+    single_threaded,
+    solve_lower,
+    solve_upper,
+    threads_for,
+    weighted_squares,
+)
+
+RNG = np.random.default_rng(2)
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_triangular_solves(shared):
+    factors = np.tril(RNG.uniform(0.5, 2, (3, 5, 5)))
+    right = RNG.standard_normal((1 if shared else 3, 5, 4))
+
+    assert_allclose(factors @ solve_lower(factors, right), right + np.zeros((3, 1, 1)))
+    upper = np.swapaxes(factors, 1, 2)
+    assert_allclose(upper @ solve_upper(factors, right), right + np.zeros((3, 1, 1)))
+
+
+def test_empty_solves():
+    assert solve_lower(np.empty((2, 0, 0)), np.empty((1, 0, 3))).shape == (2, 0, 3)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("shape", [(3, 5), (700, 90), (1, 1), (40, 0)])
+def test_weighted_squares(order, shape):
+    matrix = np.array(RNG.standard_normal(shape), order=order)
+    weights = RNG.uniform(0, 2, shape[0])
+
+    assert_allclose(weighted_squares(matrix, weights), weights @ matrix**2)
+
+
+def test_norms_of_any_magnitude():
+    unit = RNG.standard_normal((6, 4))
+    factors = np.array([1e-300, 0.0, 1.0, 1e300])
+    weights = RNG.uniform(0.5, 2, 6)
+
+    norms = column_norms(unit * factors, weights)
+    expected = factors * np.sqrt(weights @ unit**2)
+    assert_allclose(norms, expected, rtol=1e-12)
+    assert_allclose(column_norms(np.zeros((3, 2)), np.ones(3)), 0)
+
+
+def blas_threads():
+    return [
+        pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"
+    ]
+
+
+def test_threads_are_limited_and_given_back():
+    before = blas_threads()
+    with single_threaded():
+        assert set(blas_threads()) == {1}
+        with threads_for(1.0):
+            assert set(blas_threads()) == {1}
+        with threads_for(1e12):
+            assert blas_threads() == before
+    assert blas_threads() == before

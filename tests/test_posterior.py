@@ -1,0 +1,53 @@
+"""The posterior in its factored form."""
+
+import numpy as np
+from numpy.testing import assert_allclose
+
+from relvec.posterior import Posterior
+
+RNG = np.random.default_rng(1)
+ROWS = RNG.standard_normal((2, 9, 4))
+ALPHA = np.array([0.5, 2.0, 1e-3, 40.0])
+
+
+def posterior():
+    root = 1 / np.sqrt(ALPHA)
+    hessians = np.swapaxes(ROWS, 1, 2) @ ROWS
+    factor = np.linalg.cholesky(np.eye(4) + hessians * root[:, None] * root)
+    return Posterior(np.arange(4), ALPHA, RNG.standard_normal((2, 4)), factor)
+
+
+def covariances():
+    return np.linalg.inv(np.diag(ALPHA) + np.swapaxes(ROWS, 1, 2) @ ROWS)
+
+
+def test_covariance_solve_and_determinant():
+    found, Sigma = posterior(), covariances()
+    right = RNG.standard_normal((2, 4))
+
+    assert_allclose(found.covariance, Sigma, rtol=1e-9)
+    assert_allclose(found.solve(right), np.einsum("kij,kj->ki", Sigma, right))
+    expected = -np.linalg.slogdet(Sigma)[1].sum() - 2 * np.log(ALPHA).sum()
+    assert_allclose(found.log_determinant, expected)
+    gamma = 1 - ALPHA * np.diagonal(Sigma, axis1=1, axis2=2)
+    assert_allclose(found.effective_parameters, gamma.sum(axis=1))
+
+
+def test_predictions():
+    found, Sigma = posterior(), covariances()
+    functions = RNG.standard_normal((6, 4))
+    mean, variance = found.predict(functions)
+
+    assert_allclose(mean, functions @ found.mean.T)
+    expected = np.einsum("ni,kij,nj->nk", functions, Sigma, functions)
+    assert_allclose(variance, expected)
+
+
+def test_rescaled_weights_have_rescaled_moments():
+    found = posterior()
+    factors = np.array([3.0, 1e-8, 1e8, 0.2])
+    scaled = found.rescaled(factors)
+
+    assert_allclose(scaled.mean, found.mean * factors)
+    expected = found.covariance * factors[:, None] * factors
+    assert_allclose(scaled.covariance, expected, rtol=1e-9)
