@@ -182,12 +182,12 @@ def test_frames_give_names_and_the_same_numbers():
 @pytest.mark.filterwarnings("ignore::relvec.FitWarning")
 def test_pipelines_searches_and_clones():
     pipeline = make_pipeline(StandardScaler(), RVR())
-    grid = {"rvr__gamma": [0.5, 5.0]}
+    grid = {"rvr__gamma": [0.01, 3.0]}
     folds = KFold(3, shuffle=True, random_state=0)
     search = GridSearchCV(pipeline, grid, cv=folds).fit(X, Y)
 
-    assert search.best_params_["rvr__gamma"] == 5.0
-    assert search.best_score_ > 0.8
+    assert search.best_params_["rvr__gamma"] == 3.0
+    assert search.best_score_ > 0.7
     assert clone(RVR(gamma=0.3, tol=1e-2)).get_params()["tol"] == 1e-2
     assert cross_val_score(RVR(gamma=GAMMA), X, Y, cv=3).shape == (3,)
 
