@@ -1,5 +1,7 @@
 """Stacks of triangular solves, safe norms, threads."""
 
+from threading import Barrier, Event, Thread
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -55,6 +57,31 @@ def blas_threads():
     return [
         pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"
     ]
+
+
+def test_threads_are_given_back_after_overlapping_fits():
+    """Fits that start and end in different order, in threads of one process."""
+    before = blas_threads()
+    started, finish = Barrier(3), Event()
+
+    def first():
+        with single_threaded():
+            started.wait()
+        finish.set()
+
+    def second():
+        with single_threaded():
+            started.wait()
+            finish.wait()
+
+    threads = [Thread(target=first), Thread(target=second)]
+    for thread in threads:
+        thread.start()
+    started.wait()
+    for thread in threads:
+        thread.join()
+
+    assert blas_threads() == before
 
 
 def test_threads_are_limited_and_given_back():

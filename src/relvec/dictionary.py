@@ -16,13 +16,14 @@ from relvec.evidence import (
     Status,
     maximise,
 )
-from relvec.likelihoods import Bernoulli, Gaussian, Likelihood
+from relvec.likelihoods import Bernoulli, Likelihood, gaussian_noise
 from relvec.parameters import (
+    as_floats,
+    as_weights,
     check_choice,
     check_count,
-    check_noise_variance,
+    check_level,
     check_search,
-    check_weights,
 )
 from relvec.posterior import Posterior
 from relvec.typing import AnyArray, Array, Indices
@@ -54,6 +55,8 @@ class SparseBayes:
         How the search ended; its value says what that means and what to do.
     n_iter : int
         Accepted steps.
+    n_basis : int
+        Columns of the dictionary.
     posterior : Posterior
         The Gaussian over the weights, in factored form.
     """
@@ -67,6 +70,7 @@ class SparseBayes:
     history: dict[str, AnyArray]
     status: Status
     n_iter: int
+    n_basis: int
     posterior: Posterior
 
     def predict(self, Phi: ArrayLike) -> tuple[Array, Array]:
@@ -85,8 +89,14 @@ class SparseBayes:
         mean, variance : ndarray of shape (n_rows,)
             Of the linear predictor.
         """
-        rows = np.asarray(Phi, dtype=np.float64)[:, self.relevant]
-        mean, variance = self.posterior.predict(rows)
+        rows = as_floats("Phi", Phi, 2)
+        if rows.shape[1] != self.n_basis:
+            msg = (
+                f"Phi has {rows.shape[1]} columns and the dictionary {self.n_basis}: "
+                "give all of them, in the same order"
+            )
+            raise ValueError(msg)
+        mean, variance = self.posterior.predict(rows[:, self.relevant])
         return mean[:, 0], variance[:, 0]
 
 
@@ -176,6 +186,10 @@ def sparse_bayes(
         max_seconds=max_seconds,
     )
     check_count("noise_interval", noise_interval)
+    check_level("random_state", random_state)
+    if callback is not None and not callable(callback):
+        msg = f"callback must be a function of a snapshot; got {callback!r}"
+        raise ValueError(msg)
     matrix, targets, weights = _present_rows(Phi, y, sample_weight)
     problem = Problem(
         design=DenseDesign.weighted(matrix, weights),
@@ -191,10 +205,10 @@ def sparse_bayes(
         seed=random_state,
     )
     limits = Limits(max_iter, np.inf if max_seconds is None else max_seconds)
-    return _named(maximise(problem, maximiser, limits, callback))
+    return _named(maximise(problem, maximiser, limits, callback), matrix.shape[1])
 
 
-def _named(fit: EvidenceFit) -> SparseBayes:
+def _named(fit: EvidenceFit, n_basis: int) -> SparseBayes:
     posterior = fit.posterior
     return SparseBayes(
         relevant=posterior.active,
@@ -206,37 +220,26 @@ def _named(fit: EvidenceFit) -> SparseBayes:
         history=fit.history,
         status=fit.status,
         n_iter=fit.n_iter,
+        n_basis=n_basis,
         posterior=posterior,
     )
 
 
 def _present_rows(Phi: Any, y: Any, sample_weight: Any) -> tuple[Array, Array, Array]:
     """Checked arrays without the rows of weight zero."""
-    matrix = _finite("Phi", Phi, 2)
-    targets = _finite("y", y, 1)
+    matrix = as_floats("Phi", Phi, 2)
+    targets = as_floats("y", y, 1)
     if matrix.size == 0:
         msg = f"Phi has shape {matrix.shape}: it needs at least one row and one column"
         raise ValueError(msg)
     if len(targets) != len(matrix):
         msg = f"Phi has {len(matrix)} rows and y {len(targets)} entries: one per row"
         raise ValueError(msg)
-    if sample_weight is None:
-        return matrix, targets, np.ones(len(targets))
-    weights = _finite("sample_weight", sample_weight, 1)
-    check_weights(weights, len(targets))
+    weights = as_weights(sample_weight, len(targets))
     present = weights > 0
+    if present.all():
+        return matrix, targets, weights
     return matrix[present], targets[present], weights[present]
-
-
-def _finite(name: str, values: Any, ndim: int) -> Array:
-    array = np.asarray(values, dtype=np.float64)
-    if array.ndim != ndim:
-        msg = f"{name} must have {ndim} dimension(s), got shape {array.shape}"
-        raise ValueError(msg)
-    if not np.isfinite(array).all():
-        msg = f"{name} contains NaN or infinity: remove or impute those entries"
-        raise ValueError(msg)
-    return array
 
 
 def _likelihood(
@@ -244,12 +247,12 @@ def _likelihood(
 ) -> Likelihood:
     check_choice("likelihood", name, ("gaussian", "bernoulli"))
     if name == "gaussian":
-        check_noise_variance(noise_variance)
-        if noise_variance != "estimate":
-            return Gaussian.known(noise_variance)
-        return Gaussian.starting(y[:, None], sample_weight)
-    if not np.isin(y, (0, 1)).all():
-        msg = "y must hold only 0 and 1 for likelihood='bernoulli'"
+        return gaussian_noise(y[:, None], sample_weight, noise_variance)
+    if noise_variance != "estimate":
+        msg = f"noise_variance={noise_variance!r} has no meaning for two classes"
+        raise ValueError(msg)
+    if not np.array_equal(np.unique(y), (0, 1)):
+        msg = "y must hold 0 and 1, both of them, for likelihood='bernoulli'"
         raise ValueError(msg)
     return Bernoulli()
 

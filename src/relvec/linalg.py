@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
 from functools import cache
+from threading import Lock
+from typing import Any
 
 import numpy as np
 from scipy.linalg import lapack
@@ -11,8 +12,8 @@ from threadpoolctl import ThreadpoolController
 
 from relvec.typing import Array
 
-# Squares of numbers outside this range may leave the range of float64.
-_SAFE_SQUARES = (1e-140, 1e140)
+# Numbers within these bounds have sums of squares within the range of float64.
+SQUARABLE = (1e-140, 1e140)
 # Entries of a temporary that fits into the processor's cache.
 _CACHED_ENTRIES = 32_768
 # Multiplications from which a product is worth waking the other threads for.
@@ -51,7 +52,7 @@ def column_norms(matrix: Array, row_weights: Array) -> Array:
     used = peak[peak > 0]
     if used.size == 0:
         return np.zeros(matrix.shape[1])
-    smallest, largest = _SAFE_SQUARES
+    smallest, largest = SQUARABLE
     if used.min() > smallest and used.max() < largest:
         return np.sqrt(weighted_squares(matrix, row_weights))
     unit = np.where(peak > 0, peak, 1.0)
@@ -80,29 +81,52 @@ def _controller() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-# What a surrounding ``single_threaded`` has put aside for large products.
-_spare_threads: ContextVar[int] = ContextVar("_spare_threads", default=1)
+class _Threads:
+    """How many fits run at once in this process, and what BLAS had before the first."""
+
+    def __init__(self) -> None:
+        self.lock = Lock()
+        self.fits = 0
+        self.before = 1
+        self.limiter: Any = None
+
+    def enter(self) -> None:
+        with self.lock:
+            if self.fits == 0:
+                pools = _controller().select(user_api="blas").lib_controllers
+                self.before = max((pool.num_threads or 1 for pool in pools), default=1)
+                self.limiter = _controller().limit(limits=1, user_api="blas")
+            self.fits += 1
+
+    def leave(self) -> None:
+        with self.lock:
+            self.fits -= 1
+            if self.fits == 0:
+                self.limiter.restore_original_limits()
+
+
+_threads = _Threads()
 
 
 @contextmanager
 def single_threaded() -> Iterator[None]:
-    """One BLAS thread: many small products are far slower with more than one."""
-    libraries = _controller().select(user_api="blas").lib_controllers
-    threads = max((library.num_threads or 1 for library in libraries), default=1)
-    token = _spare_threads.set(threads)
+    """One BLAS thread: many small products are far slower with more than one.
+
+    The number of threads belongs to the process: the first of several fits at once
+    limits it and the last one gives it back.
+    """
+    _threads.enter()
     try:
-        with _controller().limit(limits=1, user_api="blas"):
-            yield
+        yield
     finally:
-        _spare_threads.reset(token)
+        _threads.leave()
 
 
 @contextmanager
 def threads_for(multiplications: float) -> Iterator[None]:
-    """All BLAS threads again, within ``single_threaded``, if the work is large."""
-    threads = _spare_threads.get()
-    if threads == 1 or multiplications < _LARGE_PRODUCT:
+    """All BLAS threads again for a large product, while only one fit is running."""
+    if multiplications < _LARGE_PRODUCT or _threads.fits != 1 or _threads.before == 1:
         yield
         return
-    with _controller().limit(limits=threads, user_api="blas"):
+    with _controller().limit(limits=_threads.before, user_api="blas"):
         yield

@@ -8,6 +8,8 @@ import numpy as np
 
 from relvec.typing import Array
 
+_SENSIBLE_WEIGHTS = (1e-50, 1e50)
+
 
 def check_choice(name: str, value: Any, choices: Iterable[str]) -> None:
     """One of a few words."""
@@ -60,26 +62,71 @@ def check_noise_variance(value: Any) -> None:
         raise ValueError(msg)
 
 
-def check_weights(weights: Array, n_samples: int) -> None:
-    """One repetition count per row, not all zero."""
-    if weights.shape != (n_samples,):
+def check_flag(name: str, value: Any) -> None:
+    """True or False."""
+    if not isinstance(value, bool | np.bool_):
+        msg = f"{name} must be True or False; got {value!r}"
+        raise ValueError(msg)
+
+
+def check_level(name: str, value: Any) -> None:
+    """A whole number of at least zero; True and False will do."""
+    if not isinstance(value, Integral | np.bool_) or value < 0:
+        msg = f"{name} must be a whole number of at least 0; got {value!r}"
+        raise ValueError(msg)
+
+
+def as_floats(name: str, values: Any, ndim: int) -> Array:
+    """A finite array of real numbers with the given number of axes."""
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        array = np.empty(0, dtype=object)
+    if array.dtype.kind not in "fiub":
         msg = (
-            f"sample_weight must hold one number per row, shape ({n_samples},); got "
-            f"shape {weights.shape}"
+            f"{name} must be a dense array of real numbers; got "
+            f"{type(values).__name__} of type {array.dtype}"
         )
         raise ValueError(msg)
-    if not np.isfinite(weights).all():
-        msg = "sample_weight contains NaN or infinity: every weight must be finite"
+    if array.ndim != ndim:
+        msg = f"{name} must have {ndim} dimension(s); got shape {array.shape}"
+        raise ValueError(msg)
+    if not np.isfinite(array).all():
+        msg = f"{name} contains NaN or infinity: remove or impute those entries"
+        raise ValueError(msg)
+    return array.astype(np.float64, copy=False)
+
+
+def as_weights(sample_weight: Any, n_samples: int) -> Array:
+    """One repetition count per row, not all zero; ones by default."""
+    if sample_weight is None:
+        return np.ones(n_samples)
+    if _is_number(sample_weight):
+        sample_weight = np.full(n_samples, sample_weight)
+    weights = as_floats("sample_weight", sample_weight, 1)
+    if len(weights) != n_samples:
+        msg = (
+            f"sample_weight must hold one number per row, {n_samples} in all; got "
+            f"{len(weights)}"
+        )
         raise ValueError(msg)
     if np.any(weights < 0):
         msg = (
-            f"sample_weight must not be negative; got {weights.min()!r}: give rows "
-            "to leave out a weight of zero"
+            f"sample_weight must not be negative; got {weights.min()}: give rows to "
+            "leave out a weight of zero"
         )
         raise ValueError(msg)
     if not np.any(weights):
         msg = "sample_weight is zero for every row: at least one must be positive"
         raise ValueError(msg)
+    smallest, largest = _SENSIBLE_WEIGHTS
+    if weights.max() > largest or weights[weights > 0].min() < smallest:
+        msg = (
+            f"sample_weight must lie between {smallest} and {largest} where it is not "
+            "zero: it counts repetitions of a row"
+        )
+        raise ValueError(msg)
+    return weights
 
 
 def _is_number(value: Any) -> bool:

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_matrix
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from relvec import RVC, RVR, sparse_bayes
@@ -30,6 +31,8 @@ PARAMETERS = [
     ({"max_iter": 0}, "max_iter must be a whole number of at least 1; got 0"),
     ({"max_iter": 1.5}, "max_iter must be a whole number"),
     ({"max_seconds": 0}, "max_seconds must be a positive number; got 0"),
+    ({"fit_intercept": "no"}, "fit_intercept must be True or False; got 'no'"),
+    ({"verbose": "yes"}, "verbose must be a whole number of at least 0; got 'yes'"),
 ]
 
 
@@ -53,10 +56,13 @@ def test_noise_variance(bad):
     ("weights", "message"),
     [
         (np.zeros(30), "zero for every row"),
-        (np.r_[-1.0, np.ones(29)], "must not be negative; got .*-1.0.*weight of zero"),
+        (np.r_[-1.0, np.ones(29)], "must not be negative; got -1.0.*weight of zero"),
         (np.r_[np.nan, np.ones(29)], "sample_weight contains NaN or infinity"),
-        (np.ones(29), r"shape \(30,\); got shape \(29,\)"),
+        (np.ones(29), "one number per row, 30 in all; got 29"),
         (np.ones((30, 1)), r"got shape \(30, 1\)"),
+        ("balanced", "sample_weight must be a dense array of real numbers; got str"),
+        (np.ones(30) * 1j, "real numbers"),
+        (np.full(30, 1e300), "must lie between 1e-50 and 1e"),
     ],
 )
 @pytest.mark.parametrize(
@@ -115,6 +121,10 @@ def test_kernels_that_misbehave(kernel, message):
 
 
 def test_values_beyond_floating_point():
+    with pytest.raises(ValueError, match=r"X reaches 1e\+201.*scale the features"):
+        RVR().fit(X * 1e200, Y)
+    with pytest.raises(ValueError, match="noise_variance=1e-30 is too small"):
+        RVR(noise_variance=1e-30).fit(X, Y)
     with pytest.raises(ValueError, match=r"kernel .* returned NaN or infinity"):
         RVR(kernel="poly", degree=9, gamma=1.0).fit(X * 1e30, Y)
     with pytest.raises(ValueError, match=r"order of 1e\+160.*change its unit"):
@@ -160,7 +170,7 @@ DICTIONARY = np.column_stack([np.ones(30), X, X**2])
     [
         (
             {"Phi": DICTIONARY[:, 0]},
-            r"Phi must have 2 dimension\(s\), got shape \(30,\)",
+            r"Phi must have 2 dimension\(s\); got shape \(30,\)",
         ),
         ({"Phi": DICTIONARY[:0]}, "at least one row and one column"),
         ({"Phi": DICTIONARY[:9]}, "Phi has 9 rows and y 30 entries"),
@@ -171,7 +181,15 @@ DICTIONARY = np.column_stack([np.ones(30), X, X**2])
             {"likelihood": "poisson"},
             "likelihood must be one of 'gaussian', 'bernoulli'",
         ),
-        ({"likelihood": "bernoulli"}, "y must hold only 0 and 1"),
+        ({"likelihood": "bernoulli"}, "y must hold 0 and 1, both of them"),
+        ({"likelihood": "bernoulli", "y": np.ones(30)}, "both of them"),
+        ({"likelihood": "bernoulli", "noise_variance": 1.0}, "has no meaning"),
+        ({"Phi": DICTIONARY * 1j}, "Phi must be a dense array of real numbers"),
+        ({"Phi": [["a", "b"]] * 30}, "Phi must be a dense array of real numbers"),
+        ({"Phi": [[1.0], [1.0, 2.0]]}, "Phi must be a dense array"),
+        ({"Phi": csr_matrix(DICTIONARY)}, "dense array of real numbers; got csr_"),
+        ({"random_state": -1}, "random_state must be a whole number"),
+        ({"callback": 3}, "callback must be a function"),
         ({"noise_variance": -1}, "noise_variance must be"),
         ({"noise_interval": 0}, "noise_interval must be a whole number"),
         ({"Phi": DICTIONARY[:, 1:], "init": "bias"}, "add a column of ones"),
@@ -182,3 +200,11 @@ DICTIONARY = np.column_stack([np.ones(30), X, X**2])
 def test_sparse_bayes(arguments, message):
     with pytest.raises(ValueError, match=message):
         sparse_bayes(**{"Phi": DICTIONARY, "y": Y, **arguments})
+
+
+def test_predictions_of_sparse_bayes_want_the_whole_dictionary():
+    found = sparse_bayes(DICTIONARY, Y)
+    with pytest.raises(ValueError, match="Phi has 2 columns and the dictionary 3"):
+        found.predict(DICTIONARY[:, :2])
+    with pytest.raises(ValueError, match="Phi contains NaN"):
+        found.predict(DICTIONARY * np.nan)

@@ -14,6 +14,14 @@ from relvec.kernels import Gaussian
 X, Y = noisy_sinc(40, seed=0)
 
 
+@pytest.fixture(autouse=True)
+def interrupts_are_heard():
+    """Also where the tests were started with SIGINT ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 class Interrupting:
     """A kernel during whose n-th evaluation the user presses Ctrl-C."""
 

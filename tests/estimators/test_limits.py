@@ -9,6 +9,7 @@ from sklearn.datasets import make_friedman1
 
 from relvec import RVC, RVR, Status
 from relvec.data import noisy_sinc
+from relvec.design import DenseDesign
 from relvec.estimators import FitWarning
 
 X, Y = make_friedman1(60, noise=1.0, random_state=0)
@@ -74,9 +75,18 @@ def fit(model, rows, targets):
         return model.fit(rows, targets)
 
 
+def fit_weighted(model, rows, targets, weights):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FitWarning)
+        return model.fit(rows, targets, sample_weight=weights)
+
+
 def assert_trace_rises(model):
+    """From step to step, and what is reported is where it ended."""
     trace = model.history_["log_evidence"]
     assert np.all(np.diff(trace) >= -1e-9 * np.max(np.abs(trace), initial=0.0))
+    if len(trace):
+        assert_allclose(trace[-1], model.log_evidence_, rtol=1e-7)
 
 
 @pytest.mark.parametrize("name", REGRESSIONS)
@@ -105,6 +115,45 @@ def test_classification_has_a_finite_answer(name):
     assert np.isfinite(model.log_evidence_)
     assert model.status_.success
     assert_trace_rises(model)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_any_width_and_any_given_noise(seed):
+    """Also where no prior is broad enough for the noise that was claimed."""
+    rng = np.random.default_rng(seed)
+    rows = rng.standard_normal((int(rng.integers(10, 60)), int(rng.integers(1, 4))))
+    targets = np.sin(rows[:, 0]) + 0.1 * rng.standard_normal(len(rows))
+    noise = 10 ** rng.uniform(-9, -1) if seed % 4 else "estimate"
+    model = RVR(gamma=10 ** rng.uniform(-5, 0), noise_variance=noise)
+    fit(model, rows, targets)
+
+    assert np.isfinite(model.predict(rows)).all()
+    assert_trace_rises(model)
+
+
+@pytest.mark.parametrize("gamma", [1.0, 1e-2, 1e-3])
+def test_wide_kernels_which_are_worth_nothing_alone(gamma):
+    """A straight line needs two of them, or one and the constant."""
+    x = np.linspace(0, 1, 40)[:, None]
+    noise = 0.05 * np.random.default_rng(0).standard_normal(40)
+    regression = fit(RVR(gamma=gamma), x, x[:, 0] + noise)
+    classes = (x[:, 0] + 2 * noise > 0.5).astype(int)
+    classification = fit(RVC(gamma=gamma), x, classes)
+
+    assert regression.score(x, x[:, 0]) > 0.97
+    assert classification.score(x, classes) >= 0.9
+    assert len(regression.relevance_) < 6
+
+
+def test_heavy_weights_on_a_wide_kernel_take_few_newton_steps(monkeypatch):
+    """A search for the mode ends where rounding begins."""
+    steps = []
+    factor = DenseDesign.factor
+    monkeypatch.setattr(DenseDesign, "factor", lambda *a: steps.append(1) or factor(*a))
+    model = RVC(gamma=0.1)
+    fit_weighted(model, X[:, :2], LABELS, np.full(60, 100.0))
+
+    assert len(steps) < 30 * model.n_iter_ + 200
 
 
 @pytest.mark.parametrize("value", [0.0, 0.1, -3e7])

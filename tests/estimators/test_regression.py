@@ -1,6 +1,8 @@
 """RVR: what it finds, what it reports, how it fits into scikit-learn."""
 
+import logging
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pandas as pd
@@ -215,6 +217,33 @@ def test_progress_goes_to_the_log_and_never_to_stdout(capsys, caplog):
     assert "L = " in caplog.text
     assert "Gamma = " in caplog.text
     assert capsys.readouterr().out == ""
+
+
+def test_progress_leaves_logging_as_it_was(capsys):
+    logger = logging.getLogger("relvec")
+    before = (logger.level, list(logger.handlers))
+    root = logging.getLogger().handlers[:]
+    logging.getLogger().handlers.clear()
+    try:
+        RVR(gamma=GAMMA, verbose=1).fit(X, Y)
+        with pytest.raises(ValueError, match="verbose"):
+            RVR(verbose="yes").fit(X, Y)
+    finally:
+        logging.getLogger().handlers[:] = root
+
+    assert (logger.level, logger.handlers) == before
+    heard = capsys.readouterr()
+    assert heard.out == ""
+    assert "    1> L = " in heard.err
+
+
+def test_threads_fit_clones_as_one_after_the_other_does():
+    models = [RVR(gamma=g).fit(X, Y) for g in (0.05, 0.1, 0.2, 0.4)]
+    with ThreadPoolExecutor(4) as pool:
+        again = list(pool.map(lambda model: clone(model).fit(X, Y), models))
+
+    for one, other in zip(models, again, strict=True):
+        assert np.array_equal(one.predict(X), other.predict(X))
 
 
 def test_selection_by_chance_repeats_with_its_seed():

@@ -134,6 +134,23 @@ def test_a_useless_start_is_passed_over():
     assert 0 not in maximiser.step(blank, maximiser.init(blank)).active
 
 
+def test_where_no_function_gains_alone_several_start_together():
+    """Wide functions around centred targets."""
+    x = np.linspace(-1, 1, 40)[:, None]
+    y = x + 0.05 * np.random.default_rng(0).standard_normal((40, 1))
+    y -= y.mean()
+    weights = np.ones(40)
+    Phi = gaussian_kernel(x, x, 15.0)
+    noise = Gaussian.starting(y, weights)
+    problem = Problem(DenseDesign.weighted(Phi, weights), y, noise, weights)
+    states = walk(problem, Sequential())
+    trace = np.array([state.log_evidence for state in states])
+
+    assert len(states[-1].active) >= 2
+    assert np.diff(trace).min() >= -1e-9 * np.abs(trace).max()
+    assert trace[-1] > trace[0] + 20
+
+
 def test_two_outputs_share_their_vectors():
     """The evidence of several outputs is the sum of theirs, and it never falls."""
     one, two = regression(seed=1), regression(seed=2)

@@ -1,5 +1,7 @@
 """The moderated log odds against the integral they stand for."""
 
+import tracemalloc
+
 import mpmath
 import numpy as np
 import pytest
@@ -63,6 +65,16 @@ def test_certain_predictions_do_not_overflow():
     assert_allclose(
         moderated_log_odds(np.array([-100.0]), np.zeros(1)), -100, rtol=1e-2
     )
+
+
+def test_many_rows_take_little_memory():
+    tracemalloc.start()
+    odds = moderated_log_odds(np.ones(300_000), np.ones(300_000))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert np.ptp(odds) == 0
+    assert peak < 100e6
 
 
 def test_logit_inverts_within_rounding():

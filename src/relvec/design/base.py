@@ -61,6 +61,6 @@ class DesignMatrix(Protocol):
     ) -> Array:
         """φᵀC⁻¹φ of all columns with C = B⁻¹ + ΦA⁻¹Φᵀ, given ``factor``: (K, M).
 
-        Exactly 0 where rounding cannot tell a column from the span of the chosen ones.
+        0 where what was computed is no more than rounding.
         """
         ...

@@ -8,6 +8,7 @@ from scipy.linalg import qr
 
 from relvec.design.base import DEPENDENT, GRAM_LIMIT
 from relvec.linalg import (
+    SQUARABLE,
     cholesky,
     column_norms,
     solve_lower,
@@ -57,7 +58,8 @@ class DenseDesign:
         return np.stack(products) / self._divisors
 
     def squared_norms(self, row_weights: Array) -> Array:
-        if np.all(self.column_norms < 1e140):
+        smallest, largest = SQUARABLE
+        if np.all((self._divisors > smallest) & (self._divisors < largest)):
             squares = [weighted_squares(self.matrix, w) for w in row_weights.T]
             return np.stack(squares) / self._divisors**2
         scaled = self.matrix / self._divisors

@@ -28,7 +28,12 @@ from relvec.evidence import (
 )
 from relvec.likelihoods import Likelihood
 from relvec.model import SparseModel
-from relvec.parameters import check_choice, check_search, check_weights
+from relvec.parameters import (
+    check_choice,
+    check_flag,
+    check_level,
+    check_search,
+)
 from relvec.typing import AnyArray, Array
 
 logger = logging.getLogger("relvec")
@@ -98,6 +103,8 @@ class SparseKernelModel(BaseEstimator):
             max_iter=self.max_iter,
             max_seconds=self.max_seconds,
         )
+        check_flag("fit_intercept", self.fit_intercept)
+        check_level("verbose", self.verbose)
         if self.init == "bias" and not self.fit_intercept:
             msg = (
                 "init='bias' starts from the constant, which fit_intercept=False "
@@ -108,15 +115,6 @@ class SparseKernelModel(BaseEstimator):
     @property
     def _kernel_choice(self) -> KernelChoice:
         return KernelChoice(self.kernel, self.gamma, self.degree, self.coef0)
-
-    def _checked_weights(self, sample_weight: Any, n_samples: int) -> Array:
-        if sample_weight is None:
-            return np.ones(n_samples)
-        weights = np.asarray(sample_weight, dtype=np.float64)
-        if weights.ndim == 0:
-            weights = np.full(n_samples, float(weights))
-        check_weights(weights, n_samples)
-        return weights
 
     def _maximise(
         self,
@@ -142,7 +140,7 @@ class SparseKernelModel(BaseEstimator):
             bias=0 if bias else None,
         )
         seconds = np.inf if self.max_seconds is None else self.max_seconds
-        with _progress(self.verbose) as callback:
+        with _progress(int(self.verbose)) as callback:
             fit = maximise(
                 problem, self._maximiser(), Limits(self.max_iter, seconds), callback
             )
@@ -168,8 +166,8 @@ class SparseKernelModel(BaseEstimator):
         self.relevance_vectors_ = (
             np.empty((0, 0)) if self._kernel_choice.selects_columns else basis.centres
         )
-        self.dual_coef_ = weights[basis.bias :]
-        self.prior_precision_ = precision[basis.bias :]
+        self.dual_coef_ = weights[basis.bias :].copy()
+        self.prior_precision_ = precision[basis.bias :].copy()
         self.intercept_ = offset + (float(weights[0]) if basis.bias else 0.0)
         self.intercept_precision_ = float(precision[0]) if basis.bias else np.inf
         self.log_evidence_ = fit.log_evidence
@@ -187,6 +185,7 @@ class SparseKernelModel(BaseEstimator):
     @property
     def coef_(self) -> AnyArray:
         """Weights of the features, for ``kernel="linear"`` and ``kernel=None``."""
+        check_is_fitted(self)
         if self.kernel is None:
             weights = np.zeros(self.n_features_in_)
             weights[self.relevance_] = self.dual_coef_
@@ -210,18 +209,12 @@ def _warn_about(status: Status) -> None:
 
 
 @contextmanager
-def _progress(verbose: Any) -> Iterator[Callback | None]:
+def _progress(verbose: int) -> Iterator[Callback | None]:
     """A callback that logs a line now and then, on stderr unless logging is set up."""
     if not verbose:
         yield None
         return
-    configured = bool(logging.getLogger().handlers)
-    handler = None if configured else logging.StreamHandler(sys.stderr)
-    level = logger.level
-    if handler is not None:
-        logger.addHandler(handler)
-        logger.setLevel(logging.INFO)
-    interval = max(1, 100 // int(verbose))
+    interval = max(1, 100 // verbose)
 
     def log(news: Snapshot) -> None:
         if news.iteration % interval == 0 or news.iteration == 1:
@@ -229,9 +222,13 @@ def _progress(verbose: Any) -> Iterator[Callback | None]:
             values = (news.log_evidence, news.gamma, news.n_vectors, news.noise_std)
             logger.info(line, news.iteration, *values)
 
+    handler = logging.StreamHandler(sys.stderr)
+    level, unheard = logger.level, not logging.getLogger().handlers
     try:
+        logger.setLevel(logging.INFO)
+        if unheard:
+            logger.addHandler(handler)
         yield log
     finally:
-        if handler is not None:
-            logger.removeHandler(handler)
-            logger.setLevel(level)
+        logger.setLevel(level)
+        logger.removeHandler(handler)

@@ -18,6 +18,8 @@ from relvec.kernels import (
 from relvec.parameters import check_count, check_number, check_positive
 from relvec.typing import Array, Indices
 
+_LARGEST_FEATURE = 1e152
+
 KERNEL_NAMES = ("rbf", "linear", "poly", "sigmoid", "precomputed")
 
 
@@ -107,6 +109,12 @@ class Candidates:
             msg = (
                 "kernel='precomputed' needs a square matrix to fit on, the kernel "
                 f"between all training rows; got X of shape {X.shape}"
+            )
+            raise ValueError(msg)
+        if np.max(np.abs(X), initial=0.0) > _LARGEST_FEATURE:
+            msg = (
+                f"X reaches {np.max(np.abs(X)):.0e}, whose square floating point "
+                "cannot hold: scale the features"
             )
             raise ValueError(msg)
         present = np.flatnonzero(sample_weight)

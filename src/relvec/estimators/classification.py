@@ -11,6 +11,7 @@ from sklearn.utils.validation import validate_data
 from relvec.estimators.base import SparseKernelModel
 from relvec.likelihoods import Bernoulli
 from relvec.likelihoods.bernoulli import moderated_log_odds
+from relvec.parameters import as_weights
 from relvec.typing import AnyArray, Array
 
 
@@ -151,7 +152,7 @@ default="rbf"
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         X, y = validate_data(self, X, y, dtype=np.float64)
         check_classification_targets(y)
-        weights = self._checked_weights(sample_weight, len(X))
+        weights = as_weights(sample_weight, len(X))
         self.classes_ = _two_classes(y, weights)
         targets = (y == self.classes_[1]).astype(np.float64)
         self._maximise(X, targets, weights, Bernoulli())

@@ -7,8 +7,8 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import validate_data
 
 from relvec.estimators.base import SparseKernelModel
-from relvec.likelihoods import Gaussian
-from relvec.parameters import check_noise_variance
+from relvec.likelihoods import gaussian_noise
+from relvec.parameters import as_weights, check_noise_variance
 from relvec.typing import Array
 
 
@@ -166,17 +166,14 @@ default="rbf"
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
         y = y.astype(np.float64, copy=False)
-        weights = self._checked_weights(sample_weight, len(X))
+        weights = as_weights(sample_weight, len(X))
         offset = float(np.average(y, weights=weights)) if self.fit_intercept else 0.0
         targets = _centred(y, offset, weights)
-        if self.noise_variance == "estimate":
-            present = weights > 0
-            likelihood = Gaussian.starting(
-                targets[present, None], weights[present], offset
-            )
-        else:
-            likelihood = Gaussian.known(self.noise_variance)
-        fit = self._maximise(X, targets, weights, likelihood, offset)
+        present = weights > 0
+        noise = gaussian_noise(
+            targets[present, None], weights[present], self.noise_variance, offset
+        )
+        fit = self._maximise(X, targets, weights, noise, offset)
         self.noise_variance_ = float(fit.likelihood.noise_variance[0])
 
     @overload

@@ -24,6 +24,7 @@ _CORRECTIONS = 2
 # Newton's decrement bounds the error of the mode in posterior standard deviations;
 # the log determinant feels that error to first order.
 _DECREMENT = 1e-20
+_SMALL_DECREMENT = 1e-8  # below, a step that no longer shrinks is rounding
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ def posterior_at_mode(
     start: Array,
 ) -> Mode:
     """Search from the weights ``start`` (K, n)."""
-    mean = start
+    mean, last = start, np.inf
     eta = problem.design.matvec(mean, active)
     for _ in range(_MAX_NEWTON):
         observations, posterior = _expand(
@@ -54,9 +55,10 @@ def posterior_at_mode(
         if likelihood.conjugate:
             eta = problem.design.matvec(posterior.mean, active)
             break
-        step = posterior.mean - mean
-        if _decrement(posterior, step) < _DECREMENT:
+        size = _decrement(posterior, posterior.mean - mean)
+        if size < _DECREMENT or (size < _SMALL_DECREMENT and size > 0.25 * last):
             break
+        last = size
         mean = _halved_step(problem, likelihood, posterior, mean)
         eta = problem.design.matvec(mean, active)
     evidence = log_evidence(problem, likelihood, posterior, eta)

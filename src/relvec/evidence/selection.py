@@ -17,6 +17,10 @@ from relvec.typing import Array, Indices
 
 _MAX_NEWTON = 30
 _TIE = 1e-8  # relative difference of gains that rounding can make
+_TINY = np.finfo(float).tiny
+# Prior precisions stay above this fraction of the data's precision: with broader priors
+# not even orthogonal factors tell two models apart.
+_BROADEST_PRIOR = 1e-18
 
 
 @dataclass(frozen=True)
@@ -34,6 +38,7 @@ def proposals(stats: Statistics) -> Proposals:
     S, Q = stats.sparsity_in, stats.quality_in
     usable = np.all(stats.least_sparsity < S, axis=0)
     precision = best_precision(np.where(usable, S, 1.0), np.where(usable, Q, 0.0))
+    precision = np.maximum(precision, _least_precision(stats))
     gain = addition_gain(precision, S, Q)
     change = np.where(np.isfinite(precision), np.inf, 0.0)
     current = np.full(len(gain), np.inf)
@@ -51,16 +56,22 @@ def _active_proposals(stats: Statistics) -> tuple[Array, Array, Array]:
     shrunk = alpha * variance
     S = stats.sparsity_in[:, stats.active]
     gamma = np.where(shrunk < 0.5, 1 - shrunk, np.clip(S / alpha, 0, 1))
-    precision = best_precision(gamma / variance, mu / variance)  # s, q by eq. 23
+    best = best_precision(gamma / variance, mu / variance)  # s, q by eq. 23
+    precision = np.maximum(best, _least_precision(stats))
     stays = np.isfinite(precision)
     target = np.where(stays, precision, alpha)
+    shrunk = np.where(shrunk < 0.5, shrunk, 1 - gamma)
     gain = np.where(
         stays,
-        reestimation_gain(alpha, target, alpha * gamma, alpha * mu),
-        deletion_gain(np.where(shrunk < 0.5, shrunk, 1 - gamma), mu, variance),
+        reestimation_gain(alpha, target, shrunk, mu),
+        deletion_gain(shrunk, mu, variance),
     )
     change = np.where(stays, np.abs(np.log(target / alpha)), np.inf)
     return precision, gain, change
+
+
+def _least_precision(stats: Statistics) -> float:
+    return float(_BROADEST_PRIOR * np.max(stats.noise_precision))
 
 
 def best_precision(sparsity_out: Array, quality_out: Array) -> Array:
@@ -96,23 +107,28 @@ def _common_precision(start: Array, s: Array, q: Array) -> Array:
 
 
 def addition_gain(alpha: Array, S: Array, Q: Array) -> Array:
-    """ℓ(α), for the best α eq. (27); 0 where α is infinite."""
+    """ℓ(α), which is eq. (27) for the best α; 0 where α is infinite."""
     out = ~np.isfinite(alpha)
     safe = np.where(out, 1.0, alpha)
     terms = Q**2 / (safe + np.abs(S)) - np.log1p(np.abs(S) / safe)
     return np.where(out, 0.0, 0.5 * np.sum(terms, axis=0))
 
 
-def reestimation_gain(alpha: Array, target: Array, S: Array, Q: Array) -> Array:
-    """eq. (32)."""
-    delta = 1 / target - 1 / alpha
-    terms = Q**2 * delta / (1 + S * delta) - np.log1p(S * delta)
-    return 0.5 * np.sum(terms, axis=0)
+def reestimation_gain(alpha: Array, target: Array, shrunk: Array, mu: Array) -> Array:
+    """eq. (32), with Q = αμ and S = α − α²Σ inserted; ``shrunk`` is αΣ.
+
+    1 + S(1/α̃ − 1/α) is a weighted mean of 1 and α/α̃: no sum that could cancel.
+    """
+    ratio = alpha / target
+    growth = (1 - shrunk) * (ratio - 1)
+    left = shrunk + (1 - shrunk) * ratio
+    logarithm = np.where(np.abs(growth) < 0.5, np.log1p(growth), np.log(left))
+    return 0.5 * np.sum(alpha * mu**2 * (ratio - 1) / left - logarithm, axis=0)
 
 
 def deletion_gain(shrunk: Array, mu: Array, variance: Array) -> Array:
     """eq. (37), with Q = αμ and S = α − α²Σ inserted; ``shrunk`` is αΣ."""
-    return -0.5 * np.sum(mu**2 / variance + np.log(shrunk), axis=0)
+    return -0.5 * np.sum(mu**2 / variance + np.log(np.maximum(shrunk, _TINY)), axis=0)
 
 
 def choose(

@@ -30,6 +30,11 @@ from relvec.evidence.state import (
 from relvec.evidence.statistics import GramStatistics, added, deleted, reestimated
 from relvec.typing import Indices
 
+# Precisions of a seed's prior to try, relative to its precision from the data, and how
+# many functions may join it before it must have paid.
+_SEED_PRIORS = (1e-3, 1e-6, 1e-9)
+_SEED_COMPANY = 5
+
 
 @dataclass(frozen=True)
 class Sequential:
@@ -52,10 +57,13 @@ class Sequential:
 
     def converged(self, problem: Problem, state: SequentialState) -> bool:
         idle = self._worthwhile(state).size == 0
-        return state.settled and idle and not state.stale
+        searched = state.seeded or len(state.active) > 0
+        return state.settled and idle and searched and not state.stale
 
     def step(self, problem: Problem, state: SequentialState) -> SequentialState:
-        if state.gram is not None:
+        if state.settled and len(state.active) == 0:
+            after = self._seeded_start(problem, state)
+        elif state.gram is not None:
             after = self._exact_step(problem, state, state.gram)
         else:
             after = self._confirmed_step(problem, state)
@@ -83,6 +91,29 @@ class Sequential:
             return choose(state.proposals, worthwhile, "gain", 0, 0)
         turn = state.cursor if self.selection == "cyclic" else state.steps
         return choose(state.proposals, worthwhile, self.selection, turn, self.seed)
+
+    def _seeded_start(
+        self, problem: Problem, state: SequentialState
+    ) -> SequentialState:
+        """Several functions at once, where none gains alone.
+
+        Around centred targets, wide kernels are worth nothing but beside each other
+        or the constant. A seed is held with a broad prior while others join it; the
+        step counts if the evidence comes to exceed that of the empty model.
+        """
+        if self._worthwhile(state).size:
+            return replace(state, settled=False)
+        S, Q = state.stats.sparsity_in, state.stats.quality_in
+        seed = self.start if self.start is not None else problem.bias
+        if seed is None:
+            usable = np.all(state.stats.least_sparsity < S, axis=0)
+            seed = int(np.argmax(np.sum(Q**2 / np.where(usable, S, np.inf), axis=0)))
+        for broad in _SEED_PRIORS:
+            precision = float(broad * np.mean(S[:, seed]))
+            found = _with_company(problem, state, seed, precision)
+            if found is not None:
+                return replace(found, steps=state.steps, seeded=True)
+        return replace(state, seeded=True)
 
     def _exact_step(
         self, problem: Problem, state: SequentialState, gram: GramStatistics
@@ -143,14 +174,31 @@ class Sequential:
         origin = state.likelihood.log_parameters
         distance = goal.log_parameters - origin
         settled = bool(np.max(np.abs(distance), initial=0.0) < self.tol)
-        if not np.any(distance):
-            return replace(state, settled=settled)
+        if settled:
+            return replace(state, settled=True)
         for fraction in (1.0, 0.5, 0.25, 0.125, 0.0625):
             trial = state.likelihood.with_parameters(origin + fraction * distance)
             after = refreshed(problem, state, trial)
             if after.log_evidence >= state.log_evidence:
-                return replace(after, settled=settled)
+                return after
         return replace(state, settled=True)
+
+
+def _with_company(
+    problem: Problem, empty: SequentialState, seed: int, precision: float
+) -> SequentialState | None:
+    """The seed and what joins it, once together they exceed the empty model."""
+    state, index = empty, seed
+    for _ in range(1 + _SEED_COMPANY):
+        if not (np.isfinite(precision) and precision > 0):
+            return None
+        state = state_at(problem, mode_after(problem, state, index, precision))
+        if state.log_evidence > empty.log_evidence:
+            return state
+        outside = np.isinf(state.proposals.current)
+        index = int(np.argmax(np.where(outside, state.proposals.gain, -np.inf)))
+        precision = float(state.proposals.precision[index])
+    return None
 
 
 def _damped_targets(state: SequentialState, index: int) -> list[float]:

@@ -40,6 +40,7 @@ class SequentialState:
     settled: bool = False  # the likelihood's own parameters have converged
     rejected: tuple[int, ...] = ()  # functions whose refitted evidence fell
     stale: bool = False  # some of them were rejected by an earlier model
+    seeded: bool = False  # a start from several functions at once has been tried
 
     @property
     def active(self) -> Indices:
@@ -94,7 +95,7 @@ def refreshed(
         problem, likelihood, state.active, state.prior_precision, state.mean
     )
     after = state_at(problem, mode, state.gram)
-    return replace(after, steps=state.steps, cursor=state.cursor)
+    return replace(after, steps=state.steps, cursor=state.cursor, seeded=state.seeded)
 
 
 def updated(

@@ -43,6 +43,7 @@ class Statistics:
     sparsity_in: Array  # (K, M) S
     quality_in: Array  # (K, M) Q
     least_sparsity: Array  # (K, M) an S up to here is rounding
+    noise_precision: Array  # (K,) β
 
     @property
     def variances(self) -> Array:
@@ -54,7 +55,6 @@ class Statistics:
 class GramStatistics(Statistics):
     """Statistics that can be updated, because inner products of columns are kept."""
 
-    noise_precision: Array  # (K,) β
     cross: Array  # (K or 1, n, M) ΦₐᵀWΦ
     projections: Projections  # outlive every change of model and noise
 
@@ -67,7 +67,14 @@ def observed(
     S = design.sparsity(active, alpha, seen.precision, posterior.factor)
     Q = design.rmatvec(seen.precision * (seen.target - eta))  # eq. 25
     return Statistics(
-        active, alpha, posterior.mean, posterior.covariance, S, Q, np.zeros_like(S)
+        active=active,
+        prior_precision=alpha,
+        mean=posterior.mean,
+        covariance=posterior.covariance,
+        sparsity_in=S,
+        quality_in=Q,
+        least_sparsity=np.zeros_like(S),
+        noise_precision=seen.noise_precision,
     )
 
 

@@ -39,7 +39,7 @@ class Gaussian:
     @classmethod
     def from_gamma(cls, gamma: float) -> "Gaussian":
         """exp(−gamma·‖x − z‖²)."""
-        return cls(float(1 / np.sqrt(2 * gamma)))
+        return cls(float(np.sqrt(0.5) / np.sqrt(gamma)))
 
     def __call__(self, X: Array, Z: Array, /) -> Array:
         # Scaling first keeps squares in range for features of any magnitude.

@@ -2,11 +2,12 @@
 
 from relvec.likelihoods.base import Likelihood, PseudoObservations
 from relvec.likelihoods.bernoulli import Bernoulli
-from relvec.likelihoods.gaussian import Gaussian
+from relvec.likelihoods.gaussian import Gaussian, gaussian_noise
 
 __all__ = [
     "Bernoulli",
     "Gaussian",
     "Likelihood",
     "PseudoObservations",
+    "gaussian_noise",
 ]

@@ -22,6 +22,7 @@ from relvec.typing import Array
 # Below this the precision of a pseudo-observation carries no information and its
 # target, eq. (14), would overflow.
 _LEAST_PRECISION = 1e-12
+_ROWS_AT_ONCE = 32_768
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,14 @@ class Bernoulli:
 
 def moderated_log_odds(mean: Array, variance: Array) -> Array:
     """log p/(1 − p) with p = ∫ σ(η) N(η | mean, variance) dη."""
+    odds = np.empty(len(mean))
+    for start in range(0, len(mean), _ROWS_AT_ONCE):
+        rows = slice(start, start + _ROWS_AT_ONCE)
+        odds[rows] = _mixed_log_odds(mean[rows], variance[rows])
+    return odds
+
+
+def _mixed_log_odds(mean: Array, variance: Array) -> Array:
     nodes, weights = _kolmogorov_rule()
     z = mean / np.sqrt(4 * nodes[:, None] ** 2 + variance)
     sides = [logsumexp(log_ndtr(s * z), axis=0, b=weights[:, None]) for s in (1, -1)]

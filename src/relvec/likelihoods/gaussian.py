@@ -1,10 +1,13 @@
 """Gaussian noise of known or re-estimated precision."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from relvec.likelihoods.base import PseudoObservations
+from relvec.linalg import SQUARABLE
+from relvec.parameters import check_noise_variance
 from relvec.typing import Array
 
 # The noise stays above this fraction of the targets' mean square: less cannot be
@@ -12,8 +15,7 @@ from relvec.typing import Array
 NOISE_FLOOR = 1e-12
 # Section 4, step 1: the noise to start from, as a fraction of the variance.
 _STARTING_NOISE = 0.1
-# Targets of this order have squares, and variances, within the range of float64.
-_SQUARABLE = (1e-140, 1e140)
+_LEAST_KNOWN_NOISE = 1e-24
 
 
 @dataclass(frozen=True)
@@ -98,12 +100,29 @@ class Gaussian:
         return replace(self, noise_precision=np.exp(log_parameters))
 
 
+def gaussian_noise(
+    y: Array, sample_weight: Array, noise_variance: Any, offset: float = 0.0
+) -> Gaussian:
+    """What an estimator means by ``noise_variance``: "estimate" or a number."""
+    check_noise_variance(noise_variance)
+    if isinstance(noise_variance, str):
+        return Gaussian.starting(y, sample_weight, offset)
+    least = _LEAST_KNOWN_NOISE * root_mean_square(y, sample_weight) ** 2
+    if noise_variance < least:
+        msg = (
+            f"noise_variance={noise_variance!r} is too small beside the mean square of "
+            f"y for floating point: give at least {least:.0e}"
+        )
+        raise ValueError(msg)
+    return Gaussian.known(noise_variance, y.shape[1])
+
+
 def root_mean_square(y: Array, sample_weight: Array) -> float:
     """√(Σ v y² / Σ v) over rows and outputs; 0 if they vanish."""
     peak = float(np.max(np.abs(y), initial=0.0))
     if peak == 0:
         return 0.0
-    smallest, largest = _SQUARABLE
+    smallest, largest = SQUARABLE
     if not smallest < peak < largest:
         msg = (
             f"y is of the order of {peak:.0e}, whose square floating point cannot "
