@@ -9,9 +9,11 @@ from typing import Protocol
 from relvec.typing import Array, Indices
 
 # Gram matrices square the condition number. Where the largest diagonal element of
-# I + A^(-1/2)ΦᵀBΦA^(-1/2) exceeds this, they lose too many digits to compare models
-# by, and designs that can go back to the rows.
+# I + A^(-1/2)ΦᵀBΦA^(-1/2) exceeds the first limit, the evidence they give has lost too
+# many digits to compare models by; beyond the second, so have S and Q, which are only
+# to tell what is worth trying. Designs that can go back to their rows there.
 GRAM_LIMIT = 1e6
+DIFFERENCE_LIMIT = 1e9
 # What Gram matrices leave of φᵀC⁻¹φ is rounding below this fraction of φᵀBφ: the column
 # lies in the span of the chosen ones.
 DEPENDENT = 1e-13

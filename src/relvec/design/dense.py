@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 from scipy.linalg import qr
 
-from relvec.design.base import DEPENDENT, GRAM_LIMIT
+from relvec.design.base import DEPENDENT, DIFFERENCE_LIMIT, GRAM_LIMIT
 from relvec.linalg import (
     SQUARABLE,
     cholesky,
@@ -83,7 +83,7 @@ class DenseDesign:
         return np.stack([self._sparsity(columns, b, L) for b, L in pairs])
 
     def _sparsity(self, columns: Array, precision: Array, factor: Array) -> Array:
-        if np.sum(factor**2, axis=-1).max(initial=1.0) >= GRAM_LIMIT:
+        if np.sum(factor**2, axis=-1).max(initial=1.0) >= DIFFERENCE_LIMIT:
             return self._residual_squares(columns, precision)
         with threads_for(self.matrix.size * len(factor)):
             cross = (columns * precision[:, None]).T @ self.matrix / self._divisors

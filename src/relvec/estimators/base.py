@@ -3,6 +3,7 @@
 import logging
 import sys
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import copy
@@ -44,7 +45,7 @@ class FitWarning(UserWarning):
     """A fit that ended in a special case; the message says what to do."""
 
 
-class SparseKernelModel(BaseEstimator):
+class SparseKernelModel(BaseEstimator, ABC):
     """A sparse model over kernel functions centred on the training rows."""
 
     kernel: Any
@@ -89,8 +90,9 @@ class SparseKernelModel(BaseEstimator):
         _warn_about(self.status_)
         return self
 
+    @abstractmethod
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
-        raise NotImplementedError
+        """Validate the data, maximise the evidence and keep what was found."""
 
     def _check_parameters(self) -> None:
         self._kernel_choice.check()

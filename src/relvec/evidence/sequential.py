@@ -134,9 +134,12 @@ class Sequential:
             gram = deleted(gram, int(position[0]))
         after = updated(state, gram, float(state.proposals.gain[index]))
         after = replace(after, cursor=index + 1)
-        if after.updates >= self.refresh_interval or is_fragile(after):
-            return refreshed(problem, after, after.likelihood)
-        return replace(after, proposals=proposals(gram))
+        if after.updates < self.refresh_interval and not is_fragile(after):
+            return replace(after, proposals=proposals(gram))
+        after = refreshed(problem, after, after.likelihood)
+        if after.log_evidence >= state.log_evidence:
+            return after
+        return self._confirmed_step(problem, state)
 
     def _confirmed_step(
         self, problem: Problem, state: SequentialState
