@@ -1,5 +1,7 @@
 """The sequential algorithm: what each step promises and where it ends."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -149,6 +151,18 @@ def test_where_no_function_gains_alone_several_start_together():
     assert len(states[-1].active) >= 2
     assert np.diff(trace).min() >= -1e-9 * np.abs(trace).max()
     assert trace[-1] > trace[0] + 20
+
+
+def test_what_an_earlier_model_rejected_is_asked_again():
+    """An exact state that inherits rejections clears them and comes to an end."""
+    problem, maximiser = regression(seed=1), Sequential()
+    last = walk(problem, maximiser)[-1]
+    inherited = replace(last, rejected=(int(last.active[0]), 3), stale=True)
+    assert not maximiser.converged(problem, inherited)
+
+    after = maximiser.step(problem, inherited)
+    assert after.rejected == ()
+    assert maximiser.converged(problem, after)
 
 
 def test_two_outputs_share_their_vectors():

@@ -53,14 +53,13 @@ def _active_proposals(stats: Statistics) -> tuple[Array, Array, Array]:
     """Re-estimation or deletion of each active function."""
     alpha, variance, mu = stats.prior_precision, stats.variances, stats.mean
     # γ = 1 − αΣ = S/α: each form is exact where the other one cancels.
-    shrunk = alpha * variance
-    S = stats.sparsity_in[:, stats.active]
-    gamma = np.where(shrunk < 0.5, 1 - shrunk, np.clip(S / alpha, 0, 1))
+    product, ratio = alpha * variance, stats.sparsity_in[:, stats.active] / alpha
+    gamma = np.where(product < 0.5, 1 - product, np.clip(ratio, 0, 1))
+    shrunk = np.where(product < 0.5, product, 1 - gamma)
     best = best_precision(gamma / variance, mu / variance)  # s, q by eq. 23
     precision = np.maximum(best, _least_precision(stats))
     stays = np.isfinite(precision)
     target = np.where(stays, precision, alpha)
-    shrunk = np.where(shrunk < 0.5, shrunk, 1 - gamma)
     gain = np.where(
         stays,
         reestimation_gain(alpha, target, shrunk, mu),

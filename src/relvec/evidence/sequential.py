@@ -121,7 +121,7 @@ class Sequential:
         """Steps 4-8 and the update formulae: the gain is the evidence's own."""
         index = self._pick(state)
         if index is None:
-            return state
+            return replace(state, rejected=(), stale=False) if state.stale else state
         precision = float(state.proposals.precision[index])
         position = np.flatnonzero(state.active == index)
         if position.size == 0:
