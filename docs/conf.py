@@ -70,14 +70,3 @@ html_theme_options = {
 _without_sidebar = ("index", "theory/*", "notation", "limits", "changelog")
 html_sidebars = {page: [] for page in _without_sidebar}
 html_math_renderer = "mathml"
-
-
-def _without_false_links(*arguments):
-    """In a type reStructuredText takes ``n_features_in_`` for a hyperlink."""
-    lines = arguments[-1]
-    lines[:] = [line.replace("(n_features_in_,)", "(n_features,)") for line in lines]
-
-
-def setup(app):
-    # Before numpydoc, whose priority is the default of 500.
-    app.connect("autodoc-process-docstring", _without_false_links, priority=400)
