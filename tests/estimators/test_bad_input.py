@@ -81,8 +81,12 @@ DATA = [
     (X[:0], Y[:0], "0 sample"),
     (X[:, :0], Y, "0 feature"),
     (X[:, 0], Y, "Expected 2D array"),
-    (pd.DataFrame({"name": ["a"] * 30}), Y, "could not convert string"),
-    (X, np.full(30, "a"), "string|numeric|convert"),
+    (
+        pd.DataFrame({"name": ["a"] * 30}),
+        Y,
+        r"X or y holds text .*'a'.*encode it as numbers",
+    ),
+    (X, np.full(30, "a"), "holds text|numeric"),
 ]
 
 
@@ -208,3 +212,9 @@ def test_predictions_of_sparse_bayes_want_the_whole_dictionary():
         found.predict(DICTIONARY[:, :2])
     with pytest.raises(ValueError, match="Phi contains NaN"):
         found.predict(DICTIONARY * np.nan)
+
+
+def test_text_columns_at_prediction():
+    model = RVC().fit(POINTS, LABELS)
+    with pytest.raises(ValueError, match=r"holds text .*OneHotEncoder"):
+        model.predict([["red", "blue"]])

@@ -48,7 +48,6 @@ REGRESSIONS = {
     "kernel of infinite width": (RVR(gamma=1e-14), X, Y),
     "far too little noise given": (RVR(noise_variance=1e-12), X[:30], Y[:30]),
     "far too much noise given": (RVR(noise_variance=1e12), X, Y),
-    "one row of any weight": (RVR(), X, Y),
 }
 CLASSIFICATIONS = {
     "plain": (RVC(), X, LABELS),
@@ -171,6 +170,13 @@ def test_a_single_row_is_predicted():
         model = RVR().fit([[1.0, 2.0]], [5.0])
 
     assert_allclose(model.predict([[7.0, 8.0]]), 5.0)
+
+
+def test_one_row_of_positive_weight_is_predicted():
+    with pytest.warns(FitWarning, match="does not vary"):
+        model = RVR().fit(X, Y, sample_weight=(np.arange(60) == 7).astype(float))
+
+    assert_allclose(model.predict(X), Y[7])
 
 
 def test_nothing_to_explain_gives_the_mean_with_a_warning():

@@ -177,10 +177,23 @@ class SparseKernelModel(BaseEstimator, ABC):
         self.history_ = fit.history
         self.status_ = fit.status
 
+    def _validated(self, X: Any, *y: Any, **checks: Any) -> Any:
+        """scikit-learn's validation, with a remedy where a column holds text."""
+        try:
+            return validate_data(self, X, *y, dtype=np.float64, **checks)
+        except ValueError as error:
+            if "could not convert string" not in str(error):
+                raise
+            msg = (
+                f"X or y holds text ({error}): encode it as numbers first, for "
+                "instance with sklearn.preprocessing.OneHotEncoder"
+            )
+            raise ValueError(msg) from error
+
     def _latent(self, X: Any) -> tuple[Array, Array]:
         """Mean and variance of the latent function (n_rows,) each."""
         check_is_fitted(self)
-        rows = validate_data(self, X, dtype=np.float64, reset=False)
+        rows = self._validated(X, reset=False)
         mean, variance = self.model_.latent(rows)
         return mean[:, 0], variance[:, 0]
 

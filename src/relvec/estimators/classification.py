@@ -6,7 +6,6 @@ import numpy as np
 from scipy.special import expit
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import validate_data
 
 from relvec.estimators.base import SparseKernelModel
 from relvec.likelihoods import Bernoulli
@@ -150,7 +149,7 @@ default="rbf"
         self.verbose = verbose
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
-        X, y = validate_data(self, X, y, dtype=np.float64)
+        X, y = self._validated(X, y)
         check_classification_targets(y)
         weights = as_weights(sample_weight, len(X))
         self.classes_ = _two_classes(y, weights)

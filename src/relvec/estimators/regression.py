@@ -4,7 +4,6 @@ from typing import Any, Literal, overload
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.utils.validation import validate_data
 
 from relvec.estimators.base import SparseKernelModel
 from relvec.likelihoods import gaussian_noise
@@ -164,7 +163,7 @@ default="rbf"
         check_noise_variance(self.noise_variance)
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
-        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+        X, y = self._validated(X, y, y_numeric=True)
         y = y.astype(np.float64, copy=False)
         weights = as_weights(sample_weight, len(X))
         offset = float(np.average(y, weights=weights)) if self.fit_intercept else 0.0
