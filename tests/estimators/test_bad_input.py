@@ -86,7 +86,7 @@ DATA = [
         Y,
         r"X or y holds text .*'a'.*encode it as numbers",
     ),
-    (X, np.full(30, "a"), "holds text|numeric"),
+    (X, np.full(30, "a"), "y must be a dense array of real numbers"),
 ]
 
 

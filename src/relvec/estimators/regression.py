@@ -7,7 +7,7 @@ from sklearn.base import RegressorMixin
 
 from relvec.estimators.base import SparseKernelModel
 from relvec.likelihoods import gaussian_noise
-from relvec.parameters import as_weights, check_noise_variance
+from relvec.parameters import as_floats, as_weights, check_noise_variance
 from relvec.typing import Array
 
 
@@ -164,7 +164,7 @@ default="rbf"
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         X, y = self._validated(X, y, y_numeric=True)
-        y = y.astype(np.float64, copy=False)
+        y = as_floats("y", y, 1)
         weights = as_weights(sample_weight, len(X))
         offset = float(np.average(y, weights=weights)) if self.fit_intercept else 0.0
         targets = _centred(y, offset, weights)
