@@ -1,5 +1,7 @@
-"""Data: synthetic problems to try things on."""
+"""Data: rows from files, tables and iterables; synthetic problems to try things on."""
 
+from relvec.data.blocks import Block, RowBlocks
 from relvec.data.generators import noisy_sinc, two_mixtures
+from relvec.data.scan import scan
 
-__all__ = ["noisy_sinc", "two_mixtures"]
+__all__ = ["Block", "RowBlocks", "noisy_sinc", "scan", "two_mixtures"]

@@ -1,0 +1,163 @@
+"""Parquet, Arrow and NumPy files as tables."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from relvec.data.arrow import (
+    check_types,
+    load,
+    reading,
+    regrouped,
+    schema_float_type,
+)
+from relvec.data.checks import Place
+from relvec.data.roles import Heading, Roles
+from relvec.data.rows import ArrayRows, Rows, check_array, float_type
+from relvec.data.tables import no_rows
+from relvec.typing import AnyArray
+
+# Bytes read at once of a column, so that a row group need not be held as a whole.
+_BUFFER = 1 << 16
+_DAMAGED = "the file is damaged or cut short: write or copy it again"
+
+
+@dataclass(frozen=True)
+class ParquetTable:
+    """A Parquet file, of which only the needed columns are read."""
+
+    path: str
+    schema: Any
+
+    @property
+    def heading(self) -> Heading:
+        return Heading(self.path, tuple(self.schema.names), len(self.schema.names))
+
+    def float_type(self, roles: Roles) -> np.dtype[Any]:
+        check_types(self.schema, roles, self.path)
+        return schema_float_type(self.schema, roles)
+
+    def stretches(self, roles: Roles, n_rows: int) -> Iterator[Rows]:
+        names = self.schema.names
+        wanted = [names[position] for position in roles.columns]
+        with reading(self.path, _DAMAGED), _parquet_file(self.path) as file:
+            batches = file.iter_batches(batch_size=n_rows, columns=wanted)
+            yield from regrouped(batches, names, n_rows)
+
+    def place(self, row: int) -> Place:
+        return Place(self.path, row)
+
+
+def parquet_table(path: str) -> ParquetTable:
+    """A Parquet file that has rows."""
+    with open(path, "rb") as file:
+        begins_well = file.read(4) == b"PAR1"
+    remedy = _DAMAGED if begins_well else "this is not a Parquet file: check its name"
+    with reading(path, remedy), _parquet_file(path) as file:
+        schema, n_rows = file.schema_arrow, file.metadata.num_rows
+    if n_rows == 0:
+        raise no_rows(path)
+    return ParquetTable(path, schema)
+
+
+def _parquet_file(path: str) -> Any:
+    parquet = load("pyarrow.parquet")
+    return parquet.ParquetFile(path, buffer_size=_BUFFER, pre_buffer=False)
+
+
+@dataclass(frozen=True)
+class ArrowTable:
+    """An Arrow file, or the stream of record batches in one, mapped into memory."""
+
+    path: str
+    schema: Any
+
+    @property
+    def heading(self) -> Heading:
+        return Heading(self.path, tuple(self.schema.names), len(self.schema.names))
+
+    def float_type(self, roles: Roles) -> np.dtype[Any]:
+        check_types(self.schema, roles, self.path)
+        return schema_float_type(self.schema, roles)
+
+    def stretches(self, roles: Roles, n_rows: int) -> Iterator[Rows]:
+        del roles  # asking for some columns would make Arrow copy all of them
+        with reading(self.path, _DAMAGED), load().memory_map(self.path) as file:
+            batches = _batches(_arrow_reader(file))
+            yield from regrouped(batches, self.schema.names, n_rows)
+
+    def place(self, row: int) -> Place:
+        return Place(self.path, row)
+
+
+def arrow_table(path: str) -> ArrowTable:
+    """An Arrow file that has rows."""
+    with reading(path, _DAMAGED), load().memory_map(path) as file:
+        reader = _arrow_reader(file)
+        schema = reader.schema
+        has_rows = any(batch.num_rows for batch in _batches(reader))
+    if not has_rows:
+        raise no_rows(path)
+    return ArrowTable(path, schema)
+
+
+def _arrow_reader(file: Any) -> Any:
+    ipc = load("pyarrow.ipc")
+    is_file = file.read(6) == b"ARROW1"
+    file.seek(0)
+    return ipc.open_file(file) if is_file else ipc.open_stream(file)
+
+
+def _batches(reader: Any) -> Iterator[Any]:
+    if not hasattr(reader, "get_batch"):
+        return iter(reader)
+    return (reader.get_batch(i) for i in range(reader.num_record_batches))
+
+
+@dataclass(frozen=True)
+class NpyTable:
+    """A file of one NumPy array, mapped into memory and read where it is needed."""
+
+    path: str
+    shape: tuple[int, int]
+    dtype: np.dtype[Any]
+
+    @property
+    def heading(self) -> Heading:
+        return Heading(self.path, None, self.shape[1])
+
+    def float_type(self, roles: Roles) -> np.dtype[Any]:
+        del roles  # all columns have the same type
+        return float_type([np.empty(0, self.dtype)])
+
+    def stretches(self, roles: Roles, n_rows: int) -> Iterator[Rows]:
+        del roles  # rows are contiguous: they are read as a whole
+        array = mapped(self.path)
+        for start in range(0, len(array), n_rows):
+            yield ArrayRows(np.asarray(array[start : start + n_rows]))
+
+    def place(self, row: int) -> Place:
+        return Place(self.path, row)
+
+
+def npy_table(path: str) -> NpyTable:
+    """A file of a two-dimensional array."""
+    array = mapped(path)
+    check_array(array.shape, array.dtype, path)
+    if len(array) == 0:
+        raise no_rows(path)
+    return NpyTable(path, (array.shape[0], array.shape[1]), array.dtype)
+
+
+def mapped(path: str) -> AnyArray:
+    """The array of a NumPy file, not read yet."""
+    try:
+        return np.load(path, mmap_mode="r", allow_pickle=False)
+    except (ValueError, EOFError) as error:
+        msg = (
+            f"{path} cannot be read as a NumPy array ({error}); write it again with "
+            "numpy.save, as numbers"
+        )
+        raise ValueError(msg) from error
