@@ -10,7 +10,7 @@ from relvec.typing import AnyArray, Array, Indices
 
 # Entries evaluated at once: large enough for BLAS, small enough that an interrupt
 # is answered at once and temporaries stay small.
-_BLOCK_ENTRIES = 2_000_000
+BLOCK_ENTRIES = 2_000_000
 
 
 @dataclass(frozen=True)
@@ -29,11 +29,14 @@ class Basis:
         functions = np.empty((len(X), len(self)), order="F")
         if self.bias:
             functions[:, 0] = 1.0
-        for columns in blocks(len(self.centres), max(1, len(X))):
-            values = self.kernel(X, self.centres[columns])
-            shifted = slice(columns.start + self.bias, columns.stop + self.bias)
-            functions[:, shifted] = values
+        # Kernels make copies of their rows, in double precision.
+        for rows in blocks(len(X), X.shape[1]):
+            self._evaluate(X[rows], functions[rows, int(self.bias) :])
         return functions
+
+    def _evaluate(self, X: AnyArray, functions: Array) -> None:
+        for columns in blocks(len(self.centres), max(*X.shape, 1)):
+            functions[:, columns] = self.kernel(X, self.centres[columns])
 
     def subset(self, functions: Indices) -> "Basis":
         """The chosen functions (ascending), the constant first if it is among them."""
@@ -42,8 +45,8 @@ class Basis:
         return Basis(self.kernel, self.centres[kernels], bool(has_bias))
 
 
-def blocks(total: int, width: int) -> Iterator[slice]:
-    """Slices of 0..total with about a fixed number of entries of ``width`` each."""
-    step = max(1, _BLOCK_ENTRIES // max(1, width))
+def blocks(total: int, width: int, entries: int | None = None) -> Iterator[slice]:
+    """Slices of 0..total with about so many entries of ``width`` each."""
+    step = max(1, (entries or BLOCK_ENTRIES) // max(1, width))
     for start in range(0, total, step):
         yield slice(start, min(total, start + step))

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
-from threading import Lock
+from threading import Lock, local
 from typing import Any
 
 import numpy as np
@@ -17,12 +17,32 @@ SQUARABLE = (1e-140, 1e140)
 # Entries of a temporary that fits into the processor's cache.
 _CACHED_ENTRIES = 32_768
 # Multiplications from which a product is worth waking the other threads for.
-_LARGE_PRODUCT = 3e6
+_LARGE_PRODUCT = 1e9
 
 
 def cholesky(stack: Array) -> Array:
     """Lower factors L of a stack (K, n, n) of positive definite matrices LLᵀ."""
     return np.asarray(np.linalg.cholesky(stack), dtype=np.float64)
+
+
+def cholesky_and_inverse(stack: Array) -> tuple[Array, Array]:
+    """Lower factors of a stack (K, n, n) of positive definite matrices, and inverses.
+
+    For small matrices in inner loops: LAPACK's two calls and little around them.
+    """
+    factors, inverses = np.empty_like(stack), np.empty_like(stack)
+    diagonal = np.arange(stack.shape[1])
+    for k, matrix in enumerate(stack if len(diagonal) else ()):
+        # LAPACK reads columns: what is upper to it is lower to us.
+        upper, failed = lapack.dpotrf(matrix.T, lower=0, clean=1)
+        if failed:
+            msg = "the matrix is not positive definite"
+            raise np.linalg.LinAlgError(msg)
+        half = lapack.dpotri(upper, lower=0)[0]
+        factors[k] = upper.T
+        inverses[k] = half + half.T
+        inverses[k, diagonal, diagonal] = half[diagonal, diagonal]
+    return factors, inverses
 
 
 def solve_lower(factors: Array, right: Array) -> Array:
@@ -106,6 +126,7 @@ class _Threads:
 
 
 _threads = _Threads()
+_within = local()  # how deep this thread is in single_threaded
 
 
 @contextmanager
@@ -113,13 +134,23 @@ def single_threaded() -> Iterator[None]:
     """One BLAS thread: many small products are far slower with more than one.
 
     The number of threads belongs to the process: the first of several fits at once
-    limits it and the last one gives it back.
+    limits it and the last one gives it back. Within a fit it may be asked for again.
     """
-    _threads.enter()
+    depth = getattr(_within, "depth", 0)
+    if depth == 0:
+        _threads.enter()
+    _within.depth = depth + 1
     try:
         yield
     finally:
-        _threads.leave()
+        _within.depth = depth
+        if depth == 0:
+            _threads.leave()
+
+
+def available_threads() -> int:
+    """Threads that work on blocks of rows may use: those BLAS was limited by."""
+    return _threads.before if _threads.fits == 1 else 1
 
 
 @contextmanager

@@ -17,6 +17,8 @@ DIFFERENCE_LIMIT = 1e9
 # What Gram matrices leave of φᵀC⁻¹φ is rounding below this fraction of φᵀBφ: the column
 # lies in the span of the chosen ones.
 DEPENDENT = 1e-13
+# Designs that cannot go back to their rows make do with Gram matrices up to here.
+LAST_GRAM_LIMIT = 1e14
 
 
 class DesignMatrix(Protocol):
@@ -32,6 +34,11 @@ class DesignMatrix(Protocol):
         """Norms of the original columns; 0 for a column that vanishes."""
         ...
 
+    @property
+    def gram_limit(self) -> float:
+        """Condition up to which S and Q are to be had from Gram matrices."""
+        ...
+
     def matvec(self, weights: Array, indices: Indices) -> Array:
         """Φ[:, indices] weightsᵀ: (K, n) -> (N, K)."""
         ...
@@ -44,8 +51,16 @@ class DesignMatrix(Protocol):
         """Φ[:, indices]ᵀ diag(row_weights) Φ: (K, n, M)."""
         ...
 
-    def squared_norms(self, row_weights: Array) -> Array:
-        """diag(Φᵀ diag(row_weights) Φ): (K, M)."""
+    def gram(self, indices: Indices, row_weights: Array) -> Array:
+        """Φ[:, indices]ᵀ diag(row_weights) Φ[:, indices]: (K, n, n)."""
+        ...
+
+    def project(self, row_weights: Array, target: Array) -> tuple[Array, Array]:
+        """diag(ΦᵀWΦ) and ΦᵀW target of all columns, (K or 1, M) and (K, M)."""
+        ...
+
+    def refined(self) -> "DesignMatrix | None":
+        """The same dictionary held more accurately; None if it cannot be."""
         ...
 
     def factor(

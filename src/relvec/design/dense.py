@@ -36,6 +36,10 @@ class DenseDesign:
     def shape(self) -> tuple[int, int]:
         return self.matrix.shape[0], self.matrix.shape[1]
 
+    @property
+    def gram_limit(self) -> float:
+        return DIFFERENCE_LIMIT
+
     @cached_property
     def _divisors(self) -> Array:
         return np.where(self.column_norms > 0, self.column_norms, 1.0)
@@ -57,6 +61,11 @@ class DenseDesign:
             products = [(columns * w[:, None]).T @ self.matrix for w in row_weights.T]
         return np.stack(products) / self._divisors
 
+    def gram(self, indices: Indices, row_weights: Array) -> Array:
+        columns = self._columns(indices)
+        with threads_for(columns.size * len(indices)):
+            return np.stack([(columns * w[:, None]).T @ columns for w in row_weights.T])
+
     def squared_norms(self, row_weights: Array) -> Array:
         smallest, largest = SQUARABLE
         if np.all((self._divisors > smallest) & (self._divisors < largest)):
@@ -64,6 +73,12 @@ class DenseDesign:
             return np.stack(squares) / self._divisors**2
         scaled = self.matrix / self._divisors
         return np.stack([weighted_squares(scaled, w) for w in row_weights.T])
+
+    def project(self, row_weights: Array, target: Array) -> tuple[Array, Array]:
+        return self.squared_norms(row_weights), self.rmatvec(row_weights * target)
+
+    def refined(self) -> None:
+        return None
 
     def factor(
         self, indices: Indices, prior_precision: Array, precision: Array

@@ -20,6 +20,14 @@ class Columns:
     def __call__(self, X: AnyArray, Z: AnyArray, /) -> Array:
         return np.asarray(X[:, Z], dtype=np.float64)
 
+    @property
+    def positive_definite(self) -> bool:
+        return False
+
+    def diagonal(self, X: AnyArray, /) -> Array:
+        msg = "columns of X have no diagonal: they are not a kernel of two rows"
+        raise TypeError(msg)
+
 
 @dataclass(frozen=True)
 class Checked:
@@ -52,3 +60,12 @@ class Checked:
             )
             raise ValueError(msg)
         return values.astype(np.float64, copy=False)
+
+    @property
+    def positive_definite(self) -> bool:
+        return bool(getattr(self.function, "positive_definite", False))
+
+    def diagonal(self, X: AnyArray, /) -> Array:
+        if hasattr(self.function, "diagonal"):
+            return np.asarray(self.function.diagonal(X), dtype=np.float64)
+        return np.array([self(X[i : i + 1], X[i : i + 1])[0, 0] for i in range(len(X))])

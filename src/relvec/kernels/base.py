@@ -11,3 +11,12 @@ class Kernel(Protocol):
     def __call__(self, X: AnyArray, Z: AnyArray, /) -> Array:
         """The matrix (n_rows of X, n_rows of Z)."""
         ...
+
+    @property
+    def positive_definite(self) -> bool:
+        """Whether every matrix k(X, X) is known to be positive semi-definite."""
+        ...
+
+    def diagonal(self, X: AnyArray, /) -> Array:
+        """k(x, x) for every row x of X."""
+        ...

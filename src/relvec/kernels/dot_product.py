@@ -14,6 +14,13 @@ class Linear:
     def __call__(self, X: Array, Z: Array, /) -> Array:
         return X @ Z.T
 
+    @property
+    def positive_definite(self) -> bool:
+        return True
+
+    def diagonal(self, X: Array, /) -> Array:
+        return np.sum(X * X, axis=1)
+
 
 @dataclass(frozen=True)
 class Polynomial:
@@ -26,6 +33,14 @@ class Polynomial:
     def __call__(self, X: Array, Z: Array, /) -> Array:
         return (_scaled_product(X, Z, self.gamma) + self.coef0) ** self.degree
 
+    @property
+    def positive_definite(self) -> bool:
+        return self.coef0 >= 0 and float(self.degree).is_integer()
+
+    def diagonal(self, X: Array, /) -> Array:
+        squares = np.sum((X * np.sqrt(self.gamma)) ** 2, axis=1)
+        return (squares + self.coef0) ** self.degree
+
 
 @dataclass(frozen=True)
 class Sigmoid:
@@ -36,6 +51,14 @@ class Sigmoid:
 
     def __call__(self, X: Array, Z: Array, /) -> Array:
         return np.tanh(_scaled_product(X, Z, self.gamma) + self.coef0)
+
+    @property
+    def positive_definite(self) -> bool:
+        return False
+
+    def diagonal(self, X: Array, /) -> Array:
+        squares = np.sum((X * np.sqrt(self.gamma)) ** 2, axis=1)
+        return np.tanh(squares + self.coef0)
 
 
 def _scaled_product(X: Array, Z: Array, gamma: float) -> Array:

@@ -43,9 +43,17 @@ class Gaussian:
 
     def __call__(self, X: Array, Z: Array, /) -> Array:
         # Scaling first keeps squares in range for features of any magnitude.
-        squares = squared_distances(X / self.length_scale, Z / self.length_scale)
+        scale = np.float64(self.length_scale)
+        squares = squared_distances(X / scale, Z / scale)
         squares *= -0.5
         return np.exp(squares, out=squares)
+
+    @property
+    def positive_definite(self) -> bool:
+        return True
+
+    def diagonal(self, X: Array, /) -> Array:
+        return np.ones(len(X))
 
 
 def squared_distances(X: Array, Z: Array) -> Array:

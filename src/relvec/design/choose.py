@@ -1,0 +1,235 @@
+"""Which design suits a dictionary: by its shape, its kernel and a memory budget."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from relvec.basis import BLOCK_ENTRIES, Basis
+from relvec.design.base import DesignMatrix
+from relvec.design.dense import DenseDesign
+from relvec.design.expansions import Expansion, LowRank, Whole
+from relvec.design.factored import FactoredDesign
+from relvec.design.rows import Rows
+from relvec.linalg import column_norms
+from relvec.typing import Array
+
+TOLERANCE = 1e-4  # of an entry of Φ, relative to the largest k(x, x)
+# Up to so many entries Φ itself is as fast as anything.
+_SMALL = 2_500_000
+_MOST_PIVOTS = 1500
+# Floats beside Φ, or beside C and FᵀWΦ, while products of them are formed.
+_DENSE_COPIES = 1.25
+_LOW_RANK_COPIES = 4
+_WHOLE_COPIES = 3
+# Shares of the budget: kept for the next pass, and in blocks on their way.
+_KEPT_IN_MEMORY, _KEPT_STREAMED = 0.4, 0.1
+_IN_BLOCKS = 1 / 16
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Bytes a fit may take."""
+
+    bytes: float
+
+    def holds(self, numbers: float) -> bool:
+        """Whether so many floats fit."""
+        return 8 * numbers <= self.bytes
+
+    @property
+    def words(self) -> str:
+        """As a person writes it."""
+        return in_words(self.bytes)
+
+
+def in_words(n_bytes: float) -> str:
+    """1234567 -> "1.2 MB"."""
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if n_bytes < 1000:
+            return f"{n_bytes:.3g} {unit}"
+        n_bytes /= 1000
+    return f"{n_bytes:.3g} TB"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A design and why it was taken."""
+
+    design: DesignMatrix
+    reason: str
+
+
+@dataclass(frozen=True)
+class Dictionary:
+    """Functions, the rows to evaluate them on, and what is asked of their design."""
+
+    basis: Basis
+    rows: Rows
+    sample_weight: Array
+    budget: Budget
+    seed: int
+    in_memory: bool
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and functions."""
+        return self.rows.n_rows, len(self.basis)
+
+    @property
+    def most_functions(self) -> int:
+        """Whose Gram matrix the budget holds."""
+        return int(np.sqrt(self.budget.bytes / 8 / _WHOLE_COPIES))
+
+    @property
+    def words(self) -> str:
+        """Its shape and size."""
+        n_rows, n_basis = self.shape
+        size = in_words(8.0 * n_rows * n_basis)
+        return f"{n_rows:,} rows × {n_basis:,} functions, {size}"
+
+
+def choose_design(kind: str, dictionary: Dictionary) -> Choice | None:
+    """By name, or what suits for "auto"; None if only fewer functions would fit.
+
+    A design asked for by name that cannot be had is refused with its size.
+    """
+    return _KINDS[kind](dictionary)
+
+
+def _automatic(dictionary: Dictionary) -> Choice | None:
+    n_rows, n_basis = dictionary.shape
+    small = n_rows * n_basis <= _SMALL or n_rows <= n_basis // 4
+    if dictionary.in_memory and small and _dense_fits(dictionary):
+        return Choice(_dense(dictionary), f"dense: only {dictionary.words}")
+    if dictionary.in_memory and n_rows >= 4 * n_basis and _whole_fits(dictionary):
+        return _whole(dictionary, "many more rows than")
+    low_rank = _low_rank(dictionary)
+    if low_rank is not None:
+        return low_rank
+    if dictionary.in_memory and _dense_fits(dictionary):
+        return Choice(_dense(dictionary), f"dense: {dictionary.words}, of high rank")
+    if _whole_fits(dictionary):
+        return _whole(dictionary, "too large for dense, with")
+    return None
+
+
+def _dense_only(dictionary: Dictionary) -> Choice:
+    if not _dense_fits(dictionary):
+        msg = (
+            f"design='dense' would hold {dictionary.words}, and memory_budget is "
+            f"{dictionary.budget.words}: use design='auto', fewer candidates (say "
+            "candidates=2000), or a larger memory_budget"
+        )
+        raise ValueError(msg)
+    return Choice(_dense(dictionary), f"dense: {dictionary.words}, as asked for")
+
+
+def _low_rank_only(dictionary: Dictionary) -> Choice:
+    if not dictionary.basis.kernel.positive_definite:
+        msg = (
+            "design='low-rank' needs a kernel known to be positive definite, such as "
+            "'rbf': use design='auto' for this one"
+        )
+        raise ValueError(msg)
+    choice = _low_rank(dictionary)
+    if choice is None:
+        msg = (
+            f"design='low-rank' would need more than {_most_pivots(dictionary)} pivots "
+            f"for {dictionary.words}, within a memory_budget of "
+            f"{dictionary.budget.words}: widen the kernel (smaller gamma), raise "
+            "memory_budget or use design='auto'"
+        )
+        raise ValueError(msg)
+    return choice
+
+
+def _streamed(dictionary: Dictionary) -> Choice | None:
+    low_rank = _low_rank(replace(dictionary, in_memory=False))
+    if low_rank is not None:
+        return low_rank
+    if _whole_fits(dictionary):
+        return _whole(dictionary, "streamed, with")
+    return None
+
+
+_KINDS: dict[str, Callable[[Dictionary], Choice | None]] = {
+    "auto": _automatic,
+    "dense": _dense_only,
+    "low-rank": _low_rank_only,
+    "streamed": _streamed,
+}
+DESIGNS = tuple(_KINDS)
+
+
+def _dense_fits(dictionary: Dictionary) -> bool:
+    n_rows, n_basis = dictionary.shape
+    return dictionary.budget.holds(_DENSE_COPIES * n_rows * n_basis)
+
+
+def _dense(dictionary: Dictionary) -> DenseDesign:
+    functions = dictionary.basis(dictionary.rows.whole())
+    return DenseDesign.weighted(functions, dictionary.sample_weight)
+
+
+def _whole_fits(dictionary: Dictionary) -> bool:
+    return dictionary.shape[1] <= dictionary.most_functions
+
+
+def _most_pivots(dictionary: Dictionary) -> int:
+    """As many as leave the dictionary much smaller than it is, within the budget."""
+    n_rows, n_basis = dictionary.shape
+    affordable = dictionary.budget.bytes / 8 / _LOW_RANK_COPIES / n_basis
+    return int(min(_MOST_PIVOTS, affordable, min(n_rows, n_basis) // 2))
+
+
+def _low_rank(dictionary: Dictionary) -> Choice | None:
+    if not dictionary.basis.kernel.positive_definite:
+        return None
+    most = _most_pivots(dictionary)
+    expansion = LowRank.of(
+        dictionary.basis, tol=TOLERANCE, most=most, seed=dictionary.seed
+    )
+    if expansion is None:
+        return None
+    pivots = f"low rank: {expansion.n_features} features describe"
+    return _blocked(dictionary, expansion, _largest_norms(dictionary), pivots)
+
+
+def _whole(dictionary: Dictionary, words: str) -> Choice:
+    expansion = Whole(dictionary.basis)
+    return _blocked(dictionary, expansion, _exact_norms(dictionary), words)
+
+
+def _blocked(
+    dictionary: Dictionary, expansion: Expansion, norms: Array, words: str
+) -> Choice:
+    budget = dictionary.budget.bytes
+    share = _KEPT_IN_MEMORY if dictionary.in_memory else _KEPT_STREAMED
+    entries = int(min(BLOCK_ENTRIES, budget * _IN_BLOCKS / 8))
+    design = FactoredDesign(
+        rows=replace(dictionary.rows, entries=max(entries, 1)),
+        basis=dictionary.basis,
+        expansion=expansion,
+        column_norms=norms,
+        keep=share * budget,
+    )
+    return Choice(design, f"{words} {dictionary.words}, in blocks")
+
+
+def _exact_norms(dictionary: Dictionary) -> Array:
+    """Of every column, by a pass over the rows."""
+    total = np.zeros(len(dictionary.basis))
+    for part, rows in dictionary.rows.blocks(len(dictionary.basis)):
+        norms = column_norms(dictionary.basis(rows), dictionary.sample_weight[part])
+        total = np.hypot(total, norms)
+    return total
+
+
+def _largest_norms(dictionary: Dictionary) -> Array:
+    """What a column has if all rows are at its centre, where the kernel is largest."""
+    basis = dictionary.basis
+    largest = np.ones(len(basis))
+    centres = np.asarray(basis.centres, dtype=np.float64)
+    largest[int(basis.bias) :] = np.sqrt(basis.kernel.diagonal(centres))
+    return largest * np.sqrt(dictionary.sample_weight.sum())

@@ -1,0 +1,71 @@
+"""A Gaussian problem of which only inner products are left.
+
+With [Φ t]ᵀW[Φ t] factored, its triangle stands for all rows: every product of columns
+and targets is what it was. Its rows get equal weights that add up to those of the rows
+they stand for, so that the compressed problem is a problem like any other.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import lapack, solve_triangular
+
+from relvec.design.dense import DenseDesign
+from relvec.typing import Array
+
+# A column whose square is this share of itself beside the others lies in their span.
+_RANK_TOLERANCE = 1e-13
+
+
+@dataclass(frozen=True)
+class Inner:
+    """Inner products of functions and targets, which add up over rows."""
+
+    gram: Array  # (M, M) ΦᵀWΦ
+    target: Array  # (M,) ΦᵀWt
+    target_squares: float  # tᵀWt
+    weight: float  # Σv
+
+    @classmethod
+    def of(cls, functions: Array, target: Array, sample_weight: Array) -> "Inner":
+        """Of some rows."""
+        root = np.sqrt(sample_weight)
+        rows, values = functions * root[:, None], target * root
+        weight = float(sample_weight.sum())
+        return cls(rows.T @ rows, values @ rows, float(values @ values), weight)
+
+    def __add__(self, other: "Inner") -> "Inner":
+        return Inner(
+            self.gram + other.gram,
+            self.target + other.target,
+            self.target_squares + other.target_squares,
+            self.weight + other.weight,
+        )
+
+    def shifted(self, offset: float, ones: Array, total: float) -> "Inner":
+        """For targets less an offset, given ΦᵀW1 and Σvt."""
+        squares = self.target_squares - offset * (2 * total - offset * self.weight)
+        target = self.target - offset * ones
+        return Inner(self.gram, target, max(squares, 0.0), self.weight)
+
+
+def compressed(inner: Inner) -> tuple[DenseDesign, Array, Array]:
+    """Design, targets (rows, 1) and weights of as few rows as there are functions."""
+    size = np.sqrt(np.maximum(inner.gram.diagonal(), 0.0))
+    divisors = np.where(size > 0, size, 1.0)
+    unit = inner.gram / divisors / divisors[:, None]
+    lower, order, rank, _ = lapack.dpstrf(unit, tol=_RANK_TOLERANCE, lower=1)
+    order = order - 1
+    factor = np.tril(lower)[:, :rank]
+    rows = np.zeros((rank + 1, len(size)))
+    rows[:rank, order] = factor.T
+    pivots = (inner.target / divisors)[order[:rank]]
+    values = np.zeros(rank + 1)
+    values[:rank] = solve_triangular(factor[:rank], pivots, lower=True)
+    rest = inner.target_squares - float(values @ values)
+    values[rank] = np.sqrt(max(rest, 0.0))
+    weight = inner.weight / (rank + 1)
+    weights = np.full(rank + 1, weight)
+    functions = rows * (divisors / np.sqrt(weight))
+    design = DenseDesign.weighted(np.asfortranarray(functions), weights)
+    return design, (values / np.sqrt(weight))[:, None], weights

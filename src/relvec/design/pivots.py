@@ -1,0 +1,114 @@
+"""A positive semi-definite kernel as inner products of a few features.
+
+Pivoted partial Cholesky: with pivot rows Z and CCᵀ = k(Z, Z), the features
+f(x) = C⁻¹k(Z, x) reproduce the kernel, k(x, z) ≈ f(x)ᵀf(z), with an error of at most
+√(d(x)d(z)), where d(x) = k(x, x) − ‖f(x)‖² ≥ 0 is known for every row. Pivots are added
+where d exceeds the tolerance: in batches of the worst rows, each batch factored by
+LAPACK's own pivoted Cholesky.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy.linalg import blas, lapack, solve_triangular
+
+from relvec.kernels import Kernel
+from relvec.typing import AnyArray, Array, Indices
+
+_FIRST_BATCH = 1000
+_BATCH = 500
+
+
+@dataclass(frozen=True)
+class Pivots:
+    """Pivot rows and the factor of their kernel matrix."""
+
+    kernel: Kernel
+    rows: AnyArray  # (r, n_features)
+    factor: Array  # (r, r) lower
+    # The inverse of the factor: products with it are several times faster than
+    # solves, and the tolerance bounds its condition.
+    whitener: Array = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        inverse = np.zeros((0, 0))
+        if len(self.rows):
+            inverse = lapack.dtrtri(self.factor, lower=1)[0]
+        object.__setattr__(self, "whitener", inverse)
+
+    @classmethod
+    def none(cls, kernel: Kernel, like: AnyArray) -> "Pivots":
+        """Before the first."""
+        return cls(kernel, like[:0], np.empty((0, 0)))
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def features(self, X: AnyArray) -> Array:
+        """f(x) of every row, (n, r)."""
+        values = np.ascontiguousarray(self.kernel(X, self.rows), dtype=np.float64)
+        if values.size == 0:
+            return values
+        return blas.dtrmm(1.0, self.whitener, values.T, lower=1, overwrite_b=1).T
+
+    def residual(self, X: AnyArray, features: Array) -> Array:
+        """d(x) of every row, given its features."""
+        explained = np.einsum("nr,nr->n", features, features)
+        return self.kernel.diagonal(X) - explained
+
+    def extended(self, X: AnyArray, features: Array, tol: float) -> "Pivots":
+        """With those of the rows X that bring all their d(x) below the tolerance."""
+        left = self.kernel(X, X) - features @ features.T
+        lower, order, rank, _ = lapack.dpstrf(left, tol=tol, lower=1)
+        chosen = order[:rank] - 1
+        size = len(self)
+        factor = np.zeros((size + rank, size + rank))
+        factor[:size, :size] = self.factor
+        factor[size:, :size] = features[chosen]
+        factor[size:, size:] = np.tril(lower[:rank, :rank])
+        return Pivots(self.kernel, np.concatenate([self.rows, X[chosen]]), factor)
+
+
+def choose_pivots(
+    pivots: Pivots, X: AnyArray, tol: float, most: int, first: Indices | None = None
+) -> tuple[Pivots, Array]:
+    """Pivots among the rows X, until d ≤ tol for all of them, and their features.
+
+    Gives up once there are more than ``most``, before their features take memory.
+    ``first`` are rows to begin with.
+    """
+    features = pivots.features(X)
+    residual = pivots.residual(X, features)
+    batch = first if first is not None else worst_rows(residual, tol)
+    while len(batch):
+        size = len(pivots)
+        pivots = pivots.extended(X[batch], features[batch], tol)
+        if len(pivots) == size or len(pivots) > most:
+            break
+        fresh = _further(pivots, size, X, features)
+        features = np.concatenate([features, fresh], axis=1)
+        residual -= np.einsum("nr,nr->n", fresh, fresh)
+        batch = worst_rows(residual, tol)
+    return pivots, features
+
+
+def first_batch(n_rows: int, most: int, seed: int) -> Indices:
+    """Some rows to begin with, by chance: twice as many as there may be pivots."""
+    order = np.random.default_rng(seed).permutation(n_rows)
+    return np.sort(order[: min(_FIRST_BATCH, 2 * most)])
+
+
+def worst_rows(residual: Array, tol: float) -> Indices:
+    """Those with the largest d above the tolerance, a batch of them at most."""
+    over = np.flatnonzero(residual > tol)
+    if len(over) <= _BATCH:
+        return over
+    return over[np.argsort(-residual[over], kind="stable")[:_BATCH]]
+
+
+def _further(pivots: Pivots, known: int, X: AnyArray, features: Array) -> Array:
+    """Features of the pivots beyond those known."""
+    values = pivots.kernel(X, pivots.rows[known:])
+    values -= features @ pivots.factor[known:, :known].T
+    corner = pivots.factor[known:, known:]
+    return solve_triangular(corner, values.T, lower=True, check_finite=False).T

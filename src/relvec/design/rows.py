@@ -1,0 +1,55 @@
+"""Rows of X in blocks, as often as they are asked for."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from relvec.basis import BLOCK_ENTRIES, blocks
+from relvec.data import Block
+from relvec.typing import AnyArray, Array
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows that count, from memory or from a source that is read again."""
+
+    source: Iterable[Block]
+    n_rows: int  # that count
+    present: AnyArray | None = None  # (all rows,) which of them count; None: all
+    entries: int = BLOCK_ENTRIES  # numbers in a block
+
+    @classmethod
+    def of(cls, X: AnyArray) -> "Rows":
+        """Rows in memory, all of them."""
+        return cls((Block(X),), len(X))
+
+    def whole(self) -> AnyArray:
+        """All rows at once, those in memory as they are."""
+        parts = [block.X for block in self.source]
+        X = parts[0] if len(parts) == 1 else np.concatenate(parts)
+        return X if self.present is None else X[self.present]
+
+    def blocks(self, width: int) -> Iterator[tuple[slice, Array]]:
+        """Row numbers and rows in float64, few enough for ``width`` numbers a row."""
+        expected = self.n_rows if self.present is None else len(self.present)
+        read = number = 0
+        for block in self.source:
+            X = block.X
+            read += len(X)
+            if read > expected:
+                break
+            for part in blocks(len(X), max(width, X.shape[1]), self.entries):
+                rows = np.asarray(X[part], dtype=np.float64)
+                if self.present is not None:
+                    first = read - len(X) + part.start
+                    rows = rows[self.present[first : first + len(rows)]]
+                yield slice(number, number + len(rows)), rows
+                number += len(rows)
+        if read != expected:
+            more = "more" if read > expected else f"only {read}"
+            msg = (
+                f"the source gave {expected} rows at first and {more} when read again: "
+                "it must give the same rows, in the same order, each time"
+            )
+            raise ValueError(msg)
