@@ -8,6 +8,7 @@ from oracles import Frozen
 from relvec.design import DenseDesign
 from relvec.evidence import Problem
 from relvec.evidence.mode import posterior_at_mode
+from relvec.evidence.moments import Moments
 from relvec.evidence.statistics import Projections, recomputed
 from relvec.likelihoods import PseudoObservations
 
@@ -74,3 +75,15 @@ def full_statistics(case, active=None, alpha=None):
     projections = Projections.of(problem.design, case.seen)
     beta = case.seen.noise_precision
     return recomputed(mode.posterior, beta, cross, projections)
+
+
+def gram_form(case):
+    """What is left of the rows of a case, for its active columns."""
+    columns, weights = case.Phi[:, case.active], case.seen.row_weights
+    target = case.seen.target
+    return Moments(
+        gram=np.stack([columns.T * w @ columns for w in weights.T]),
+        target=(weights * target).T @ columns,
+        target_squares=np.sum(weights * target**2, axis=0),
+        count=float(len(case.Phi)),
+    )

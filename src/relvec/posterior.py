@@ -36,7 +36,7 @@ class Posterior:
         return float(np.max(np.sum(self.factor**2, axis=-1), initial=1.0))
 
     @cached_property
-    def _whitener(self) -> Array:
+    def whitener(self) -> Array:
         """L⁻¹A^(-1/2), whose Gram matrix is Σ."""
         root = np.diag(1 / np.sqrt(self.prior_precision))
         return solve_lower(self.factor, root[None])
@@ -44,7 +44,7 @@ class Posterior:
     @cached_property
     def covariance(self) -> Array:
         """Σ (K, n, n)."""
-        return np.swapaxes(self._whitener, 1, 2) @ self._whitener
+        return np.swapaxes(self.whitener, 1, 2) @ self.whitener
 
     @property
     def log_determinant(self) -> float:
@@ -60,12 +60,12 @@ class Posterior:
     @property
     def effective_parameters(self) -> Array:
         """Σᵢγᵢ with γᵢ = 1 − αᵢΣᵢᵢ, per output."""
-        variances = np.sum(self._whitener**2, axis=1)
+        variances = np.sum(self.whitener**2, axis=1)
         return np.sum(1 - self.prior_precision * variances, axis=-1)
 
     def predict(self, functions: Array) -> tuple[Array, Array]:
         """Mean and variance of η (N, K) from rows of the active functions (N, n)."""
-        whitened = self._whitener @ functions.T
+        whitened = self.whitener @ functions.T
         return functions @ self.mean.T, np.sum(whitened**2, axis=1).T
 
     def rescaled(self, weights: Array) -> "Posterior":

@@ -7,13 +7,26 @@ from problems import gaussian_kernel
 
 from relvec.data import noisy_sinc, two_mixtures
 from relvec.design import DenseDesign
-from relvec.evidence import Problem, Sequential, Status, maximise
+from relvec.evidence import (
+    Pooled,
+    Problem,
+    Rounds,
+    Sequential,
+    Status,
+    maximise,
+)
+from relvec.evidence.mode import posterior_at_mode
+from relvec.evidence.state import mode_after, state_at
 from relvec.likelihoods import Bernoulli, Gaussian
 
 MAXIMISERS = {
     "sequential": Sequential(tol=1e-6),
     "sequential, random": Sequential(selection="random", tol=1e-6, seed=5),
     "sequential, cyclic": Sequential(selection="cyclic", tol=1e-6),
+    "pooled": Pooled(Sequential(tol=1e-6)),
+    "pooled, random": Pooled(Sequential(tol=1e-6), Rounds("random", seed=5)),
+    "pooled, cyclic": Pooled(Sequential(tol=1e-6), Rounds("cyclic")),
+    "pooled, small": Pooled(Sequential(tol=1e-6), Rounds(width=4)),
 }
 
 
@@ -73,12 +86,13 @@ def test_a_rescaled_column_changes_nothing(make, maximiser):
     )
 
 
-def test_a_permuted_dictionary_gives_the_same_model(make):
+@pytest.mark.parametrize("name", ["sequential", "pooled"])
+def test_a_permuted_dictionary_gives_the_same_model(make, name):
     """For the rule that does not depend on the order."""
     Phi, y, likelihood = make(seed=1)
     order = np.random.default_rng(0).permutation(Phi.shape[1])
-    plain = fitted(Phi, y, likelihood, MAXIMISERS["sequential"])
-    mixed = fitted(Phi[:, order], y, likelihood, MAXIMISERS["sequential"])
+    plain = fitted(Phi, y, likelihood, MAXIMISERS[name])
+    mixed = fitted(Phi[:, order], y, likelihood, MAXIMISERS[name])
 
     assert set(order[mixed.posterior.active]) == set(plain.posterior.active)
     assert_allclose(mixed.log_evidence, plain.log_evidence, rtol=1e-10)
@@ -89,3 +103,31 @@ def test_a_vanishing_column_never_enters(make, maximiser):
     Phi = np.column_stack([np.zeros(len(y)), Phi])
 
     assert 0 not in fitted(Phi, y, likelihood, maximiser).posterior.active
+
+
+def test_nothing_is_left_to_gain(make, maximiser):
+    """At the end of the search every single action is worth less than the tolerance.
+
+    For two classes, an action that the refitted evidence does not confirm is none.
+    """
+    Phi, y, likelihood = make(seed=2)
+    fit = fitted(Phi, y, likelihood, maximiser)
+    weights = np.ones(len(y))
+    problem = Problem(
+        DenseDesign.weighted(Phi, weights), y[:, None], likelihood, weights
+    )
+    norms = problem.design.column_norms[fit.posterior.active]
+    posterior = fit.posterior.rescaled(norms)
+    mode = posterior_at_mode(
+        problem,
+        fit.likelihood,
+        posterior.active,
+        posterior.prior_precision,
+        posterior.mean,
+    )
+    state = state_at(problem, mode)
+    gains = np.where(np.isinf(state.proposals.current), state.proposals.gain, 0.0)
+    for index in np.flatnonzero(gains > 2e-6):
+        precision = float(state.proposals.precision[index])
+        after = mode_after(problem, state, int(index), precision)
+        assert after.log_evidence < mode.log_evidence + 1e-5

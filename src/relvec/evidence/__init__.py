@@ -9,6 +9,8 @@ from relvec.evidence.base import (
     Status,
 )
 from relvec.evidence.maximise import Limits, maximise
+from relvec.evidence.pooled import Pooled
+from relvec.evidence.rounds import Rounds
 from relvec.evidence.sequential import Sequential
 
 __all__ = [
@@ -16,7 +18,9 @@ __all__ = [
     "EvidenceFit",
     "EvidenceMaximiser",
     "Limits",
+    "Pooled",
     "Problem",
+    "Rounds",
     "Sequential",
     "Snapshot",
     "Status",

@@ -1,7 +1,7 @@
 """The one driver: loop, limits, clock, trace, callbacks."""
 
 import time
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
@@ -15,10 +15,15 @@ from relvec.evidence.base import (
     StateT,
     Status,
 )
-from relvec.evidence.mode import posterior_at_mode
+from relvec.evidence.mode import Mode, posterior_at_mode
 from relvec.evidence.units import Units
 from relvec.linalg import single_threaded
 from relvec.typing import AnyArray
+
+# How far the evidence of the search may be from that on exact columns, relative to
+# its size (taken as at least so many nats).
+_ACCURACY = 1e-6
+_LEAST_NATS = 1e5
 
 
 @dataclass(frozen=True)
@@ -35,27 +40,49 @@ def maximise(
     limits: Limits | None = None,
     callback: Callback | None = None,
 ) -> EvidenceFit:
-    """Step until convergence, a limit or a callback's word; in the user's units."""
+    """Step until convergence, a limit or a callback's word; in the user's units.
+
+    Where the design turns out not to be accurate enough for what was found with it,
+    the search is repeated with a finer one.
+    """
     limits = limits or Limits()
     units = Units.of(problem)
     problem = units.inside(problem)
     trace = Trace(problem, units)
     with single_threaded():
-        state = maximiser.init(problem)
-        status = None
-        while status is None:
-            if maximiser.converged(problem, state):
-                status = _outcome(problem, state)
-            elif len(trace.snapshots) >= limits.max_iter:
-                status = Status.MAX_ITER
-            elif trace.seconds >= limits.max_seconds:
-                status = Status.MAX_SECONDS
-            else:
-                state = maximiser.step(problem, state)
-                news = trace.record(state)
-                if news is not None and callback is not None and callback(news):
-                    status = Status.STOPPED
-        return _finished(problem, state, status, trace)
+        while True:
+            state, status = _search(problem, maximiser, limits, callback, trace)
+            mode = _exact_mode(problem, state)
+            error = abs(mode.log_evidence - state.log_evidence)
+            if error <= _ACCURACY * max(_LEAST_NATS, abs(mode.log_evidence)):
+                break
+            finer = problem.design.refined() if status.success else None
+            if finer is None:
+                break
+            problem = replace(problem, design=finer)
+            trace.restart()
+        return _finished(problem, state, mode, status, trace)
+
+
+def _search(
+    problem: Problem,
+    maximiser: EvidenceMaximiser[StateT],
+    limits: Limits,
+    callback: Callback | None,
+    trace: "Trace",
+) -> tuple[StateT, Status]:
+    state = maximiser.init(problem)
+    while True:
+        if maximiser.converged(problem, state):
+            return state, _outcome(problem, state)
+        if len(trace.snapshots) >= limits.max_iter:
+            return state, Status.MAX_ITER
+        if trace.seconds >= limits.max_seconds:
+            return state, Status.MAX_SECONDS
+        state = maximiser.step(problem, state)
+        news = trace.record(state)
+        if news is not None and callback is not None and callback(news):
+            return state, Status.STOPPED
 
 
 class Trace:
@@ -71,6 +98,10 @@ class Trace:
     def seconds(self) -> float:
         """Since the start."""
         return time.perf_counter() - self._started
+
+    def restart(self) -> None:
+        """Forget the steps, not the time they took."""
+        self.snapshots = []
 
     def record(self, state: State) -> Snapshot | None:
         """A snapshot in the user's units if the last step was accepted."""
@@ -110,18 +141,22 @@ def _n_vectors(problem: Problem, state: State) -> int:
     return int(np.count_nonzero(state.active != problem.bias))
 
 
-def _finished(
-    problem: Problem, state: State, status: Status, trace: Trace
-) -> EvidenceFit:
-    """The result, with functions in the dictionary's order and nothing accumulated."""
+def _exact_mode(problem: Problem, state: State) -> Mode:
+    """The state's model with functions in order and nothing accumulated."""
     order = np.argsort(state.active)
-    mode = posterior_at_mode(
+    return posterior_at_mode(
         problem,
         state.likelihood,
         state.active[order],
         state.prior_precision[order],
         state.mean[:, order],
     )
+
+
+def _finished(
+    problem: Problem, state: State, mode: Mode, status: Status, trace: Trace
+) -> EvidenceFit:
+    """The result, in the user's units."""
     units = trace.units
     return EvidenceFit(
         likelihood=state.likelihood.rescaled(units.scale),

@@ -46,23 +46,46 @@ def posterior_at_mode(
     start: Array,
 ) -> Mode:
     """Search from the weights ``start`` (K, n)."""
-    mean, last = start, np.inf
-    eta = problem.design.matvec(mean, active)
+    here = _at(problem, likelihood, active, prior_precision, start)
+    last = np.inf
     for _ in range(_MAX_NEWTON):
-        observations, posterior = _expand(
-            problem, likelihood, active, prior_precision, eta
-        )
+        observations, posterior = _expand(problem, likelihood, here)
         if likelihood.conjugate:
-            eta = problem.design.matvec(posterior.mean, active)
+            posterior, eta = _corrected(problem, observations, posterior)
+            here = replace(here, mean=posterior.mean, eta=eta)
             break
-        size = _decrement(posterior, posterior.mean - mean)
+        size = _decrement(posterior, posterior.mean - here.mean)
         if size < _DECREMENT or (size < _SMALL_DECREMENT and size > 0.25 * last):
             break
         last = size
-        mean = _halved_step(problem, likelihood, posterior, mean)
-        eta = problem.design.matvec(mean, active)
-    evidence = log_evidence(problem, likelihood, posterior, eta)
-    return Mode(likelihood, observations, posterior, eta, evidence)
+        here = _halved_step(problem, likelihood, here, posterior.mean)
+    evidence = log_evidence(problem, likelihood, posterior, here.eta)
+    return Mode(likelihood, observations, posterior, here.eta, evidence)
+
+
+@dataclass(frozen=True)
+class _Point:
+    """Weights on the way to the mode."""
+
+    active: Indices
+    prior_precision: Array
+    mean: Array  # (K, n)
+    eta: Array  # (N, K)
+    objective: float  # log p(y | w) − ½wᵀAw
+
+
+def _at(
+    problem: Problem,
+    likelihood: Likelihood,
+    active: Indices,
+    prior_precision: Array,
+    mean: Array,
+) -> _Point:
+    eta = problem.design.matvec(mean, active)
+    value = np.nan
+    if not likelihood.conjugate:
+        value = _objective(problem, likelihood, prior_precision, mean, eta)
+    return _Point(active, prior_precision, mean, eta, value)
 
 
 def log_evidence(
@@ -74,33 +97,39 @@ def log_evidence(
 
 
 def _expand(
-    problem: Problem,
-    likelihood: Likelihood,
-    active: Indices,
-    prior_precision: Array,
-    eta: Array,
+    problem: Problem, likelihood: Likelihood, here: _Point
 ) -> tuple[PseudoObservations, Posterior]:
-    """The least-squares problem that agrees with the likelihood at ``eta``."""
-    seen = likelihood.pseudo_observations(problem.y, eta, problem.sample_weight)
-    factor = problem.design.factor(active, prior_precision, seen.precision)
-    start = np.zeros(factor.shape[:2])
-    posterior = Posterior(active, prior_precision, start, factor)
-    # The factor is accurate; solving with it twice, as for normal equations, is not
-    # where the columns are nearly dependent: correct from the rows.
-    corrections = 0 if posterior.condition < GRAM_LIMIT else _CORRECTIONS
-    for _ in range(1 + corrections):
-        posterior = _corrected(problem, seen, posterior)
-    return seen, posterior
+    """The least-squares problem that agrees with the likelihood here, solved."""
+    seen = likelihood.pseudo_observations(problem.y, here.eta, problem.sample_weight)
+    factor = problem.design.factor(here.active, here.prior_precision, seen.precision)
+    posterior = Posterior(here.active, here.prior_precision, here.mean, factor)
+    return seen, _pulled(problem, seen, posterior, here.eta)
+
+
+def _pulled(
+    problem: Problem, seen: PseudoObservations, posterior: Posterior, eta: Array
+) -> Posterior:
+    """One step from the mean with linear predictor η towards ΦᵀB(t̂ − Φμ) = Aμ."""
+    residual = seen.precision * (seen.target - eta)
+    pull = problem.design.rmatvec(residual, posterior.active)
+    pull -= posterior.prior_precision * posterior.mean
+    return replace(posterior, mean=posterior.mean + posterior.solve(pull))
 
 
 def _corrected(
     problem: Problem, seen: PseudoObservations, posterior: Posterior
-) -> Posterior:
-    """One step towards ΦᵀB(t̂ − Φμ) = Aμ."""
-    residual = seen.target - problem.design.matvec(posterior.mean, posterior.active)
-    pull = problem.design.rmatvec(seen.precision * residual, posterior.active)
-    pull -= posterior.prior_precision * posterior.mean
-    return replace(posterior, mean=posterior.mean + posterior.solve(pull))
+) -> tuple[Posterior, Array]:
+    """With the mean to full accuracy, and its linear predictor.
+
+    The factor is accurate; solving with it twice, as for normal equations, is not
+    where the columns are nearly dependent: correct from the rows.
+    """
+    eta = problem.design.matvec(posterior.mean, posterior.active)
+    corrections = 0 if posterior.condition < GRAM_LIMIT else _CORRECTIONS
+    for _ in range(corrections):
+        posterior = _pulled(problem, seen, posterior, eta)
+        eta = problem.design.matvec(posterior.mean, posterior.active)
+    return posterior, eta
 
 
 def _decrement(posterior: Posterior, step: Array) -> float:
@@ -110,21 +139,29 @@ def _decrement(posterior: Posterior, step: Array) -> float:
     return float(np.sum(whitened**2))
 
 
+def _objective(
+    problem: Problem,
+    likelihood: Likelihood,
+    prior_precision: Array,
+    mean: Array,
+    eta: Array,
+) -> float:
+    density = likelihood.log_density(problem.y, eta, problem.sample_weight)
+    return density - 0.5 * float(np.sum(prior_precision * mean**2))
+
+
 def _halved_step(
-    problem: Problem, likelihood: Likelihood, posterior: Posterior, mean: Array
-) -> Array:
-    """The longest of the steps 1, ½, ¼, ... along Newton's that does not descend."""
-
-    def objective(weights: Array) -> float:
-        eta = problem.design.matvec(weights, posterior.active)
-        density = likelihood.log_density(problem.y, eta, problem.sample_weight)
-        return density - 0.5 * float(np.sum(posterior.prior_precision * weights**2))
-
-    before = objective(mean)
-    slack = 1e-14 * abs(before)
-    step = posterior.mean - mean
-    for _ in range(_MAX_HALVINGS):
-        if objective(mean + step) >= before - slack:
+    problem: Problem, likelihood: Likelihood, here: _Point, goal: Array
+) -> _Point:
+    """As far towards the goal as 1, ½, ¼, ... of the way does not descend."""
+    slack = 1e-14 * abs(here.objective)
+    alpha = here.prior_precision
+    eta = problem.design.matvec(goal, here.active)
+    for halving in range(_MAX_HALVINGS):
+        fraction = 0.5**halving
+        mean = here.mean + fraction * (goal - here.mean)
+        trial = here.eta + fraction * (eta - here.eta) if halving else eta
+        value = _objective(problem, likelihood, alpha, mean, trial)
+        if value >= here.objective - slack:
             break
-        step = 0.5 * step
-    return mean + step
+    return replace(here, mean=mean, eta=trial, objective=value)

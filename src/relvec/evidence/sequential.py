@@ -56,24 +56,24 @@ class Sequential:
         return state_at(problem, mode)
 
     def converged(self, problem: Problem, state: SequentialState) -> bool:
-        idle = self._worthwhile(state).size == 0
+        idle = self.worthwhile(state).size == 0
         searched = state.seeded or len(state.active) > 0
         return state.settled and idle and searched and not state.stale
 
     def step(self, problem: Problem, state: SequentialState) -> SequentialState:
         if state.settled and len(state.active) == 0:
             after = self._seeded_start(problem, state)
-        elif state.gram is not None:
+        elif state.gram is not None and state.exact:
             after = self._exact_step(problem, state, state.gram)
         else:
             after = self._confirmed_step(problem, state)
-        idle = self._worthwhile(after).size == 0
+        idle = self.worthwhile(after).size == 0
         if idle or (state.steps + 1) % self.noise_interval == 0:
             after = self._refit_likelihood(problem, after)
         accepted = after.stats is not state.stats
         return replace(after, steps=state.steps + accepted)
 
-    def _worthwhile(self, state: SequentialState) -> Indices:
+    def worthwhile(self, state: SequentialState) -> Indices:
         """Functions whose best action is more than the tolerance, ascending."""
         options = state.proposals
         inside = np.isfinite(options.current)
@@ -82,7 +82,7 @@ class Sequential:
         return np.flatnonzero(moves)
 
     def _pick(self, state: SequentialState) -> int | None:
-        worthwhile = self._worthwhile(state)
+        worthwhile = self.worthwhile(state)
         if worthwhile.size == 0:
             return None
         if state.steps == 0:
@@ -101,7 +101,7 @@ class Sequential:
         or the constant. A seed is held with a broad prior while others join it; the
         step counts if the evidence comes to exceed that of the empty model.
         """
-        if self._worthwhile(state).size:
+        if self.worthwhile(state).size:
             return replace(state, settled=False)
         S, Q = state.stats.sparsity_in, state.stats.quality_in
         seed = self.start if self.start is not None else problem.bias

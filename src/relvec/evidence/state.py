@@ -1,18 +1,19 @@
 """The state of the sequential search and how it is set up at a mode.
 
-A state is exact where the likelihood is conjugate and its Gram matrices are sound:
-then predicted gains are those of the evidence and the statistics can be updated.
-Elsewhere they come from passes over the dictionary, and what they predict is to be
-confirmed by refitting.
+Where Gram matrices are sound, a state keeps them; elsewhere its statistics come from
+passes over the dictionary. It is exact if moreover the likelihood is conjugate: then
+predicted gains are those of the evidence and the statistics can be updated. Otherwise
+what they predict is to be confirmed by refitting.
 """
 
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 
-from relvec.design import DIFFERENCE_LIMIT
 from relvec.evidence.base import Problem
 from relvec.evidence.mode import Mode, posterior_at_mode
+from relvec.evidence.moments import Solution
 from relvec.evidence.selection import Proposals, proposals
 from relvec.evidence.statistics import (
     GramStatistics,
@@ -21,7 +22,8 @@ from relvec.evidence.statistics import (
     observed,
     recomputed,
 )
-from relvec.likelihoods import Likelihood
+from relvec.likelihoods import Likelihood, PseudoObservations
+from relvec.posterior import Posterior
 from relvec.typing import Array, Indices
 
 _ROUNDING = 1e-14
@@ -34,9 +36,10 @@ class SequentialState:
     """The model so far and what every basis function could add to it."""
 
     likelihood: Likelihood
+    observations: PseudoObservations
     log_evidence: float
     stats: Statistics
-    gram: GramStatistics | None  # the same statistics where they can be updated
+    gram: GramStatistics | None  # the same statistics where Gram matrices are sound
     proposals: Proposals
     steps: int = 0  # accepted so far
     cursor: int = 0  # where the cyclic selection goes on
@@ -47,6 +50,14 @@ class SequentialState:
     rejected: tuple[int, ...] = ()  # functions whose refitted evidence fell
     stale: bool = False  # some of them were rejected by an earlier model
     seeded: bool = False  # a start from several functions at once has been tried
+    looked_again: bool = False  # the search with less noise has been tried
+    exhausted: bool = False  # no round is left that raises the evidence
+    solution: Solution | None = None  # the model's posterior in Gram form, if at hand
+
+    @property
+    def exact(self) -> bool:
+        """Whether gains are those of the evidence, statistics free to be updated."""
+        return self.gram is not None and self.likelihood.conjugate
 
     @property
     def active(self) -> Indices:
@@ -69,29 +80,73 @@ class SequentialState:
 def state_at(
     problem: Problem, mode: Mode, known: GramStatistics | None = None
 ) -> SequentialState:
-    """The state at a mode; what is ``known`` of the same columns is used again."""
-    gram = None
-    if mode.likelihood.conjugate and mode.posterior.condition < DIFFERENCE_LIMIT:
-        gram = _gram_statistics(problem, mode, known)
-    stats: Statistics = gram or observed(
-        problem.design, mode.observations, mode.posterior, mode.eta
-    )
-    error = 0.0 if gram is None else _relative_error(gram)
+    """The state at a mode; of what is ``known``, the rows' inner products are used."""
+    if mode.posterior.condition < problem.design.gram_limit:
+        reusable = known if mode.likelihood.conjugate else None
+        return state_with(problem, mode, mode.observations, reusable)
+    stats = observed(problem.design, mode.observations, mode.posterior, mode.eta)
     return SequentialState(
-        mode.likelihood, mode.log_evidence, stats, gram, proposals(stats), error=error
+        likelihood=mode.likelihood,
+        observations=mode.observations,
+        log_evidence=mode.log_evidence,
+        stats=stats,
+        gram=None,
+        proposals=proposals(stats),
     )
 
 
-def _gram_statistics(
-    problem: Problem, mode: Mode, known: GramStatistics | None
-) -> GramStatistics:
-    seen = mode.observations
+class Model(Protocol):
+    """A posterior for some likelihood and its log evidence."""
+
+    @property
+    def likelihood(self) -> Likelihood: ...
+
+    @property
+    def posterior(self) -> Posterior: ...
+
+    @property
+    def log_evidence(self) -> float: ...
+
+
+def state_with(
+    problem: Problem,
+    model: Model,
+    seen: PseudoObservations,
+    known: GramStatistics | None,
+) -> SequentialState:
+    """The state of a model whose Gram matrices are sound."""
     if known is None:
         projections = Projections.of(problem.design, seen)
-        cross = problem.design.cross_gram(mode.posterior.active, seen.row_weights)
     else:
-        projections, cross = known.projections, known.cross
-    return recomputed(mode.posterior, seen.noise_precision, cross, projections)
+        projections = known.projections
+    cross = _cross_gram(problem, model.posterior.active, seen.row_weights, known)
+    gram = recomputed(model.posterior, seen.noise_precision, cross, projections)
+    return SequentialState(
+        likelihood=model.likelihood,
+        observations=seen,
+        log_evidence=model.log_evidence,
+        stats=gram,
+        gram=gram,
+        proposals=proposals(gram),
+        error=_relative_error(gram),
+    )
+
+
+def _cross_gram(
+    problem: Problem, active: Indices, weights: Array, known: GramStatistics | None
+) -> Array:
+    """ΦₐᵀWΦ, with the rows of columns that are already known."""
+    if known is None:
+        return problem.design.cross_gram(active, weights)
+    if np.array_equal(active, known.active):
+        return known.cross
+    places = {int(column): place for place, column in enumerate(known.active)}
+    old = np.array([int(column) in places for column in active], dtype=bool)
+    cross = np.empty((len(known.cross), len(active), known.cross.shape[2]))
+    cross[:, old] = known.cross[:, [places[int(column)] for column in active[old]]]
+    if not old.all():
+        cross[:, ~old] = problem.design.cross_gram(active[~old], weights)
+    return cross
 
 
 def refreshed(
@@ -116,6 +171,7 @@ def updated(
         gram=gram,
         log_evidence=state.log_evidence + gain,
         updates=state.updates + 1,
+        solution=None,
         error=error,
         doubt=state.doubt + abs(gain) * error,
         settled=False,

@@ -11,9 +11,10 @@ import numpy as np
 
 from relvec.design import DEPENDENT, DesignMatrix
 from relvec.likelihoods import PseudoObservations
-from relvec.linalg import solve_lower
 from relvec.posterior import Posterior
 from relvec.typing import Array, Indices
+
+_LOST_DIGITS = 1e-18  # per unit of the condition
 
 
 @dataclass(frozen=True)
@@ -22,14 +23,14 @@ class Projections:
 
     squared_norms: Array  # (K or 1, M) diag(ΦᵀWΦ)
     target: Array  # (K, M) ΦᵀWt̂
+    target_squares: Array  # (K,) t̂ᵀWt̂
 
     @classmethod
     def of(cls, design: DesignMatrix, seen: PseudoObservations) -> "Projections":
-        """Two passes over the dictionary."""
-        return cls(
-            design.squared_norms(seen.row_weights),
-            design.rmatvec(seen.row_weights * seen.target),
-        )
+        """One pass over the dictionary."""
+        norms, target = design.project(seen.row_weights, seen.target)
+        squares = np.sum(seen.row_weights * seen.target**2, axis=0)
+        return cls(norms, target, squares)
 
 
 @dataclass(frozen=True)
@@ -83,8 +84,7 @@ def recomputed(
 ) -> GramStatistics:
     """By the Cholesky factor, from inner products alone."""
     beta = noise_precision[:, None]
-    root = 1 / np.sqrt(posterior.prior_precision)
-    whitened = solve_lower(posterior.factor, root[:, None] * cross)
+    whitened = posterior.whitener @ cross
     norms = beta * projections.squared_norms
     explained = (posterior.mean[:, None, :] @ cross)[:, 0]
     return GramStatistics(
@@ -94,11 +94,16 @@ def recomputed(
         covariance=posterior.covariance,
         sparsity_in=norms - beta**2 * np.sum(whitened**2, axis=1),  # eq. 24
         quality_in=beta * (projections.target - explained),  # eq. 25
-        least_sparsity=DEPENDENT * norms,
+        least_sparsity=rounding(posterior.condition) * norms,
         noise_precision=noise_precision,
         cross=cross,
         projections=projections,
     )
+
+
+def rounding(condition: float) -> float:
+    """What Gram matrices leave of S is rounding below this share of βφᵀWφ."""
+    return max(DEPENDENT, _LOST_DIGITS * condition)
 
 
 def added(

@@ -47,6 +47,11 @@ class Likelihood(Protocol):
         ...
 
     @property
+    def noise_ceiling(self) -> Array | None:
+        """The largest noise precision (K,); None where it is not estimated."""
+        ...
+
+    @property
     def noiseless(self) -> bool:
         """Whether the noise stands at its floor: a perfect fit."""
         ...

@@ -42,6 +42,10 @@ class Bernoulli:
         return np.full(1, np.nan)
 
     @property
+    def noise_ceiling(self) -> Array | None:
+        return None
+
+    @property
     def noiseless(self) -> bool:
         return False
 

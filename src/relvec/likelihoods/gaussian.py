@@ -55,6 +55,12 @@ class Gaussian:
         return 1 / self.noise_precision
 
     @property
+    def noise_ceiling(self) -> Array | None:
+        if not self.estimated:
+            return None
+        return np.full(len(self.noise_precision), self.ceiling)
+
+    @property
     def noiseless(self) -> bool:
         # Parameters travel as logarithms, which costs them a few last digits.
         nearly = (1 - 1e-9) * self.ceiling

@@ -1,0 +1,176 @@
+"""Newton's method on (log α, log β) of the functions in a model.
+
+Solves   max over α, β of the log evidence (7) of a Gaussian model, its functions fixed
+Given    their inner products (Moments)
+By       Newton's steps with the exact Hessian, damped until the evidence rises;
+         functions whose best α is infinite leave
+
+With P and m of ``moments``, p = diag P and ρ = β·residual, summed over outputs,
+
+    ∂L/∂log αᵢ          = ½(1 − pᵢ − mᵢ²)
+    ∂L/∂log β           = ½(N − Σ(1 − pᵢ) − ρ)
+    ∂²L/∂log αᵢ∂log αⱼ  = ½(Pᵢⱼ² + 2mᵢmⱼPᵢⱼ) − ½δᵢⱼ(pᵢ + mᵢ²)
+    ∂²L/∂log αᵢ∂log β   = ½(pᵢ − (P∘P 1)ᵢ) − mᵢ(Pm)ᵢ
+    ∂²L/∂log β²         = ½(1ᵀ(P∘P)1 − Σpᵢ − ρ) + mᵀPm
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.linalg import lapack
+
+from relvec.evidence.moments import Moments, Solution, solve
+from relvec.typing import Array, Indices
+
+_LONGEST_STEP = 3.0  # in log α
+_LEAST_CURVATURE = 1e-8
+_SHORTEST = 1e-4
+# What the evidence may seem to fall by, relative to its size. Close to the maximum the
+# derivatives still tell the way where its differences are rounding.
+_SLACK = 1e-12
+_LATE_SLACK = 1e-10
+_SMALL_STEP = 1e-2
+
+
+@dataclass(frozen=True)
+class Ascent:
+    """Where the search stands; ``chosen`` are the functions left."""
+
+    moments: Moments  # of the functions left
+    chosen: Indices
+    prior_precision: Array
+    noise_precision: Array
+    solution: Solution
+    converged: bool = False
+
+    def moved(self, step: Array, ceiling: Array | None) -> "Ascent":
+        """Along a step of (log α, log β); without a ceiling β stays."""
+        n_active = len(self.chosen)
+        alpha = self.prior_precision * np.exp(step[:n_active])
+        beta = self.noise_precision
+        if ceiling is not None:
+            beta = np.minimum(beta * np.exp(step[n_active:]), ceiling)
+        solution = solve(self.moments, alpha, beta)
+        return replace(
+            self, prior_precision=alpha, noise_precision=beta, solution=solution
+        )
+
+
+def ascend(
+    moments: Moments,
+    prior_precision: Array,
+    noise_precision: Array,
+    *,
+    ceiling: Array | None,
+    tol: float,
+    most: int,
+) -> Ascent:
+    """At most so many steps; the noise moves if it has a ceiling (K,)."""
+    solution = solve(moments, prior_precision, noise_precision)
+    chosen = np.arange(len(prior_precision))
+    state = Ascent(moments, chosen, prior_precision, noise_precision, solution)
+    for _ in range(most):
+        lighter = _without_idle(state)
+        if lighter is not None:
+            state = lighter
+            continue
+        if len(state.chosen) == 0 and ceiling is None:
+            return replace(state, converged=True)
+        step, concave = _step(state, ceiling)
+        size = np.max(np.abs(step), initial=0.0)
+        small = concave and size < _SMALL_STEP
+        after = _uphill(state, step, ceiling, _LATE_SLACK if small else _SLACK)
+        if after is None:
+            return replace(state, converged=True)
+        state = after
+        if concave and size < tol:
+            return replace(state, converged=True)
+    return state
+
+
+def _without_idle(state: Ascent) -> Ascent | None:
+    """Without functions whose evidence has no maximum at a finite α.
+
+    q² ≤ s, in these variables m² ≤ p(1 − p), summed over outputs; all of them at once
+    if that does not cost evidence, otherwise the one whose deletion gains most.
+    """
+    p = np.diagonal(state.solution.shrinkage, axis1=1, axis2=2)
+    squares = state.solution.scaled_mean**2
+    idle = np.sum((squares / p + p - 1) / p, axis=0) <= 0
+    if not idle.any():
+        return None
+    gain = -0.5 * np.sum(squares / p + np.log(p), axis=0)  # eq. 37
+    best = np.zeros_like(idle)
+    best[np.argmax(np.where(idle, gain, -np.inf))] = True
+    for leaving in (idle, best):
+        lighter = _restricted(state, np.flatnonzero(~leaving))
+        if lighter.solution.log_evidence >= state.solution.log_evidence:
+            return lighter
+    return None
+
+
+def _restricted(state: Ascent, stay: Indices) -> Ascent:
+    moments, alpha = state.moments.subset(stay), state.prior_precision[stay]
+    solution = solve(moments, alpha, state.noise_precision)
+    return Ascent(moments, state.chosen[stay], alpha, state.noise_precision, solution)
+
+
+def _step(state: Ascent, ceiling: Array | None) -> tuple[Array, bool]:
+    """Newton's step, and whether the evidence is concave here."""
+    gradient, curvature = _derivatives(state, free=ceiling is not None)
+    factor, failed = lapack.dpotrf(curvature, lower=1)
+    if not failed:
+        return lapack.dpotrs(factor, gradient, lower=1)[0], True
+    # At a saddle, ascend along directions of negative curvature as well.
+    eigenvalues, vectors = np.linalg.eigh(curvature)
+    size = np.maximum(np.abs(eigenvalues), _LEAST_CURVATURE)
+    return vectors @ (vectors.T @ gradient / size), False
+
+
+def _derivatives(state: Ascent, *, free: bool) -> tuple[Array, Array]:
+    """The gradient and minus the Hessian."""
+    P, m = state.solution.shrinkage, state.solution.scaled_mean
+    n_outputs, n_active = m.shape
+    size = n_active + n_outputs * free
+    p = np.diagonal(P, axis1=1, axis2=2)
+    gradient, curvature = np.empty(size), np.zeros((size, size))
+    gradient[:n_active] = 0.5 * np.sum(1 - p - m**2, axis=0)
+    squares, products = P**2, P * m[:, None, :]
+    within = curvature[:n_active, :n_active]
+    within -= np.sum(0.5 * squares + m[:, :, None] * products, axis=0)
+    steps = np.arange(n_active)
+    within[steps, steps] += 0.5 * np.sum(p + m**2, axis=0)
+    if free:
+        rho = state.noise_precision * state.solution.residual
+        effective = np.sum(1 - p, axis=1)
+        gradient[n_active:] = 0.5 * (state.moments.count - effective - rho)
+        across = 0.5 * (np.sum(squares, axis=2) - p) + m * np.sum(products, axis=2)
+        curvature[n_active:, :n_active] = across
+        curvature[:n_active, n_active:] = across.T
+        last = np.arange(n_active, size)
+        curvature[last, last] = 0.5 * rho - np.sum(across, axis=1)
+    return gradient, curvature
+
+
+def _uphill(
+    state: Ascent, step: Array, ceiling: Array | None, slack: float
+) -> Ascent | None:
+    """As far along the step as the evidence does not fall.
+
+    Long steps are cut, each for itself; that may lead downhill, so where it does the
+    whole step is shortened.
+    """
+    before = state.solution.log_evidence
+    least = before - slack * abs(before)
+    cut = np.clip(step, -_LONGEST_STEP, _LONGEST_STEP)
+    after = state.moved(cut, ceiling)
+    if after.solution.log_evidence >= least:
+        return after
+    fraction = min(0.25, _LONGEST_STEP / float(np.max(np.abs(step))))
+    shortest = _SHORTEST * fraction
+    while fraction > shortest:
+        after = state.moved(fraction * step, ceiling)
+        if after.solution.log_evidence >= least:
+            return after
+        fraction *= 0.25
+    return None

@@ -1,0 +1,226 @@
+"""The sequential algorithm on pools of functions, Tipping & Faul 2003, section 6.2.
+
+Solves   max over α (and the noise) of the log evidence (7)
+Given    a dictionary and a likelihood (Problem)
+By       rounds: one pass over the dictionary finds what every function would gain;
+         the best that are no copies of each other join the model in a pool, where
+         the algorithm runs on small arrays (``pool``), followed by Newton's method
+         on all α and the noise (``newton``)
+Until    a pass finds no candidate that gains more than ``tol`` nats, and Newton's
+         step is below ``tol``
+
+Loose tolerances in early rounds, the asked one at the end. Then, where the noise is
+estimated, a second look: the noise is lowered, functions enter that the first search
+rejected, the noise is released, and the better of both models stays. A likelihood that
+is not Gaussian is searched in its quadratic expansion, and a round counts only if the
+refitted evidence confirms it.
+"""
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from relvec.evidence.base import Problem
+from relvec.evidence.mode import posterior_at_mode
+from relvec.evidence.moments import solve
+from relvec.evidence.rounds import NO_CANDIDATES, Outcome, Rounds, known_moments, play
+from relvec.evidence.sequential import Sequential
+from relvec.evidence.state import SequentialState, state_at, state_with
+from relvec.likelihoods import Likelihood
+from relvec.posterior import Posterior
+from relvec.typing import Array
+
+_MOST_ACTIONS = 10_000
+_FEWER_ACTIONS = (8, 1)  # where the evidence did not confirm a whole round
+_MOST_ROUNDS = 100
+_SECOND_NOISE = (4.0, 16.0, 64.0, 256.0)  # divide the noise for the second look
+_FIRST_TOL = 1e-2
+_SECOND_TOL = 0.3
+_LEAST_GAIN = 0.01  # of a round, as a share of the tolerance
+# Below this share of the target the residual is a difference of nearly equal numbers.
+_LEAST_RESIDUAL = 1e-8
+# What the evidence in Gram form may have lost, in nats and relative to its size.
+_ROUNDING = 1e-14
+_MOST_DOUBT = 1e-9
+
+
+@dataclass(frozen=True)
+class Pooled:
+    """Settings of the search; ``single`` steps where a pool cannot be trusted."""
+
+    single: Sequential = field(default_factory=Sequential)
+    rounds: Rounds = field(default_factory=Rounds)
+
+    def init(self, problem: Problem) -> SequentialState:
+        return self.single.init(problem)
+
+    def converged(self, problem: Problem, state: SequentialState) -> bool:
+        return state.exhausted
+
+    def step(self, problem: Problem, state: SequentialState) -> SequentialState:
+        after = self._advanced(problem, state)
+        return replace(after, steps=state.steps + (after.stats is not state.stats))
+
+    def _advanced(self, problem: Problem, state: SequentialState) -> SequentialState:
+        if state.gram is None or self._starts_alone(state):
+            return self._single_step(problem, state)
+        ceiling = state.likelihood.noise_ceiling
+        looking = ceiling is not None and not state.looked_again
+        # Two models are compared before either is polished.
+        tol = max(self.single.tol, _FIRST_TOL) if looking else self.single.tol
+        after = self._round(problem, state, ceiling, tol)
+        if after is not None:
+            return after
+        if ceiling is not None and looking:
+            return self._second_look(problem, state, ceiling, tol)
+        if state.exact and self.single.worthwhile(state).size:
+            return self._single_step(problem, state)
+        return replace(state, exhausted=True)
+
+    def _starts_alone(self, state: SequentialState) -> bool:
+        if len(state.active):
+            return False
+        return self.single.start is not None or not self.single.worthwhile(state).size
+
+    def _single_step(self, problem: Problem, state: SequentialState) -> SequentialState:
+        after = self.single.step(problem, state)
+        done = self.single.converged(problem, after)
+        return replace(after, looked_again=state.looked_again, exhausted=done)
+
+    def _round(
+        self,
+        problem: Problem,
+        state: SequentialState,
+        ceiling: Array | None,
+        tol: float,
+    ) -> SequentialState | None:
+        """The state after a round; None if nothing is left that raises the evidence."""
+        if state.gram is None or (state.settled and not self._gains(state, tol)):
+            return None
+        conjugate = state.likelihood.conjugate
+        candidates = self.rounds.candidates(problem, state, state.gram, tol)
+        for most in (_MOST_ACTIONS, *_FEWER_ACTIONS):
+            outcome = play(
+                problem, state, candidates, ceiling=ceiling, tol=tol, most=most
+            )
+            after = _confirmed(problem, state, outcome, tol)
+            if after is not None or conjugate:
+                break
+        if after is None:
+            return None
+        columns = candidates.columns
+        last = columns[-1] + 1 if len(columns) else state.cursor
+        return replace(
+            after,
+            steps=state.steps,
+            cursor=int(last),
+            looked_again=state.looked_again,
+            settled=outcome.final and outcome.ascent.converged,
+        )
+
+    def _gains(self, state: SequentialState, tol: float) -> bool:
+        """Whether some function's best action is more than the tolerance."""
+        return replace(self.single, tol=tol).worthwhile(state).size > 0
+
+    def _second_look(
+        self, problem: Problem, state: SequentialState, ceiling: Array, tol: float
+    ) -> SequentialState:
+        """Search again from this model with less noise, then with the noise free.
+
+        The noise is lowered further if no function enters.
+        """
+        beta = state.observations.noise_precision
+        for factor in _SECOND_NOISE:
+            hot = _with_noise(problem, state, np.minimum(factor * beta, ceiling))
+            hot = self._settled(problem, hot, None, _SECOND_TOL)
+            if np.setdiff1d(hot.active, state.active).size:
+                break
+        found = self._settled(problem, hot, ceiling, tol)
+        better = found if found.log_evidence > state.log_evidence else state
+        return replace(better, looked_again=True, settled=False)
+
+    def _settled(
+        self,
+        problem: Problem,
+        state: SequentialState,
+        ceiling: Array | None,
+        tol: float,
+    ) -> SequentialState:
+        """After as many rounds as there are to play."""
+        state = replace(state, settled=False)
+        for _ in range(_MOST_ROUNDS):
+            after = self._round(problem, state, ceiling, tol)
+            if after is None:
+                break
+            state = after
+        return state
+
+
+@dataclass(frozen=True)
+class _Model:
+    likelihood: Likelihood
+    posterior: Posterior
+    log_evidence: float
+
+
+def _confirmed(
+    problem: Problem, state: SequentialState, outcome: Outcome, tol: float
+) -> SequentialState | None:
+    """The outcome's model, if its evidence is higher by a share of the tolerance.
+
+    In Gram form where that is exact and sound, from the rows elsewhere. Polished by
+    Newton's method, a model need not be higher.
+    """
+    polished = outcome.final and outcome.ascent.converged and not state.settled
+    least = _LEAST_GAIN * tol
+    if polished and state.likelihood.conjugate:
+        least = -_MOST_DOUBT * max(1.0, abs(state.log_evidence))
+    ascent, solution = outcome.ascent, outcome.solution
+    likelihood = state.likelihood
+    if likelihood.noise_ceiling is not None:
+        likelihood = likelihood.with_parameters(np.log(ascent.noise_precision))
+    if likelihood.conjugate and _is_sound(problem, outcome, state.log_evidence):
+        if outcome.gain <= least:
+            return None
+        posterior = Posterior(
+            outcome.active, ascent.prior_precision, solution.mean, solution.factor
+        )
+        model = _Model(likelihood, posterior, state.log_evidence + outcome.gain)
+        seen = replace(state.observations, noise_precision=ascent.noise_precision)
+        after = state_with(problem, model, seen, state.gram)
+        return replace(after, solution=solution)
+    mode = posterior_at_mode(
+        problem, likelihood, outcome.active, ascent.prior_precision, solution.mean
+    )
+    if mode.log_evidence <= state.log_evidence + least:
+        return None
+    return state_at(problem, mode, state.gram)
+
+
+def _with_noise(
+    problem: Problem, state: SequentialState, noise_precision: Array
+) -> SequentialState:
+    """The same functions and α for another noise."""
+    alpha = state.prior_precision
+    moments = known_moments(problem, state, NO_CANDIDATES)
+    before = solve(moments, alpha, state.observations.noise_precision)
+    after = solve(moments, alpha, noise_precision)
+    model = _Model(
+        state.likelihood.with_parameters(np.log(noise_precision)),
+        Posterior(state.active, alpha, after.mean, after.factor),
+        state.log_evidence + after.log_evidence - before.log_evidence,
+    )
+    seen = replace(state.observations, noise_precision=noise_precision)
+    return replace(state_with(problem, model, seen, state.gram), solution=after)
+
+
+def _is_sound(problem: Problem, outcome: Outcome, log_evidence: float) -> bool:
+    """Whether Gram matrices can be trusted with the evidence of this model."""
+    solution = outcome.solution
+    squares = outcome.ascent.moments.target_squares
+    lost = _ROUNDING * solution.condition
+    accurate = lost <= _MOST_DOUBT * max(1.0, abs(log_evidence))
+    fitted = solution.residual > _LEAST_RESIDUAL * squares
+    return bool(
+        accurate and solution.condition < problem.design.gram_limit and np.all(fitted)
+    )

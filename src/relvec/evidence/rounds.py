@@ -1,0 +1,207 @@
+"""One round: candidates join the model in a pool, where all is searched at once."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from relvec.evidence.base import Problem
+from relvec.evidence.moments import Moments, Solution, solve
+from relvec.evidence.newton import Ascent, ascend
+from relvec.evidence.pool import Pool, climb
+from relvec.evidence.state import SequentialState
+from relvec.evidence.statistics import GramStatistics, rounding
+from relvec.linalg import solve_lower
+from relvec.typing import AnyArray, Array, Indices
+
+_LOOSE = (1.0, 0.1)  # early tolerances: at most, and as a share of the best gain
+_NEWTON_TOL = 0.1  # at most
+_FINER = 1e-2  # at the end, where convergence is quadratic
+_EARLY_NEWTON, _LATE_NEWTON = 2, 100
+_MOST_ALTERNATIONS = 100
+_SHORT_LIST = 2  # candidates looked at for each that joins
+_COPY = 1 - 1e-10  # |cosine| from which a candidate is a copy of an active function
+
+
+@dataclass(frozen=True)
+class Rounds:
+    """How candidates are chosen for a pool."""
+
+    selection: str = "gain"  # "random", "cyclic"
+    width: int = 64  # candidates in a pool
+    likeness: float = 0.7  # |cosine| that two of them must stay below
+    seed: int = 0
+
+    def candidates(
+        self, problem: Problem, state: SequentialState, gram: GramStatistics, tol: float
+    ) -> "Candidates":
+        """Functions out of the model that gain most and are no copies of each other."""
+        options = state.proposals
+        gaining = np.flatnonzero(np.isinf(options.current) & (options.gain > tol))
+        short = self._short_list(gaining, options.gain, state)
+        products = problem.design.gram(short, state.observations.row_weights)
+        norms = np.sqrt(gram.projections.squared_norms)
+        lengths = norms[:, short]
+        scaled = products / (lengths[:, :, None] * lengths[:, None, :])
+        cosines = np.max(np.abs(scaled), axis=0)
+        scale = norms[:, gram.active, None] * lengths[:, None, :]
+        copies = np.abs(gram.cross[:, :, short]) > _COPY * scale
+        chosen = np.array(
+            self._unlike(cosines, ~np.any(copies, axis=(0, 1))), dtype=np.intp
+        )
+        return Candidates(short[chosen], products[:, chosen[:, None], chosen])
+
+    def _short_list(
+        self, gaining: Indices, gain: Array, state: SequentialState
+    ) -> Indices:
+        most = _SHORT_LIST * self.width
+        if len(gaining) > most and self.selection == "gain":
+            best = _best_of_groups(gaining, gain, most // 2)
+            spread = np.arange(most // 2) * len(gaining) // (most // 2)
+            gaining = np.union1d(best, gaining[spread])
+        if self.selection == "random":
+            return np.random.default_rng([self.seed, state.steps]).permutation(gaining)[
+                :most
+            ]
+        if self.selection == "cyclic":
+            return np.roll(gaining, -np.searchsorted(gaining, state.cursor))[:most]
+        return gaining[np.argsort(-gain[gaining], kind="stable")][:most]
+
+    def _unlike(self, cosines: Array, free: AnyArray) -> list[int]:
+        """Places in the list, in turn, that are unlike all chosen before."""
+        chosen: list[int] = []
+        free = free.copy()
+        for place in range(len(free)):
+            if free[place]:
+                chosen.append(place)
+                free &= cosines[place] < self.likeness
+                if len(chosen) == self.width:
+                    break
+        return chosen
+
+
+def _best_of_groups(gaining: Indices, gain: Array, n_groups: int) -> Indices:
+    """The best of every group of functions, which are dealt out like cards.
+
+    The very best of a large dictionary are neighbours of each other.
+    """
+    group = gaining % n_groups
+    order = np.lexsort((-gain[gaining], group))
+    first = np.flatnonzero(np.diff(group[order], prepend=-1))
+    return gaining[order[first]]
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Functions that join a pool."""
+
+    columns: Indices
+    gram: Array  # (K or 1, n, n) their inner products
+
+
+NO_CANDIDATES = Candidates(np.empty(0, dtype=np.intp), np.empty((1, 0, 0)))
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The model a round has come to."""
+
+    active: Indices
+    ascent: Ascent
+    gain: float  # in the evidence of the Gaussian model
+    final: bool  # found at the tolerance asked for
+
+    @property
+    def solution(self) -> Solution:
+        return self.ascent.solution
+
+
+def play(
+    problem: Problem,
+    state: SequentialState,
+    candidates: Candidates,
+    *,
+    ceiling: Array | None,
+    tol: float,
+    most: int,
+) -> Outcome:
+    """Search the pool of active functions and candidates, at most so many actions.
+
+    Tolerances follow the best gain in sight down to ``tol``; at ``tol`` itself single
+    actions and Newton's method alternate until neither has anything left to do.
+    """
+    best = np.max(state.proposals.gain[candidates.columns], initial=0.0)
+    loose = max(tol, min(_LOOSE[0], _LOOSE[1] * float(best)))
+    final = loose == tol
+    columns = np.concatenate([state.active, candidates.columns])
+    moments = known_moments(problem, state, candidates)
+    variance = np.zeros(len(columns))
+    variance[: len(state.active)] = 1 / state.prior_precision
+    beta = state.observations.noise_precision
+    before = state.solution or _solved(moments, variance, beta)
+    solution = before
+    for _ in range(_MOST_ALTERNATIONS):
+        pool = _pool(moments, variance, beta, solution)
+        taken = climb(pool, loose, most)
+        inside = np.flatnonzero(variance)
+        ascent = ascend(
+            moments.subset(inside),
+            1 / variance[inside],
+            beta,
+            ceiling=ceiling,
+            tol=min(_NEWTON_TOL, _FINER * tol if final else loose),
+            most=_LATE_NEWTON if final else _EARLY_NEWTON,
+        )
+        left = inside[ascent.chosen]
+        variance[:] = 0.0
+        variance[left] = 1 / ascent.prior_precision
+        beta, solution = ascent.noise_precision, ascent.solution
+        if not final or (taken == 0 and len(left) == len(inside)):
+            break
+    gain = solution.log_evidence - before.log_evidence
+    return Outcome(columns[left], ascent, gain, final)
+
+
+def known_moments(
+    problem: Problem, state: SequentialState, candidates: Candidates
+) -> Moments:
+    """Of the active functions, which the state knows, and the candidates."""
+    gram = state.gram
+    assert gram is not None
+    columns = np.concatenate([gram.active, candidates.columns])
+    n_active = len(gram.active)
+    products = np.empty((len(gram.cross), len(columns), len(columns)))
+    products[:, :n_active] = gram.cross[:, :, columns]
+    across = products[:, :n_active, n_active:]
+    products[:, n_active:, :n_active] = np.swapaxes(across, 1, 2)
+    products[:, n_active:, n_active:] = candidates.gram
+    return Moments(
+        products,
+        gram.projections.target[:, columns],
+        gram.projections.target_squares,
+        float(problem.sample_weight.sum()),
+    )
+
+
+def _solved(moments: Moments, variance: Array, noise_precision: Array) -> Solution:
+    inside = np.flatnonzero(variance)
+    return solve(moments.subset(inside), 1 / variance[inside], noise_precision)
+
+
+def _pool(
+    moments: Moments, variance: Array, noise_precision: Array, solution: Solution
+) -> Pool:
+    """T and Q at the posterior of the functions inside, eqs. (24)-(25)."""
+    beta = noise_precision[:, None]
+    inside = np.flatnonzero(variance)
+    cross = moments.gram[:, inside]
+    whitened = solve_lower(solution.factor, np.sqrt(variance[inside])[:, None] * cross)
+    explained = (solution.mean[:, None, :] @ cross)[:, 0]
+    prior = beta[:, :, None] * moments.gram
+    whitened *= beta[:, :, None]
+    norms = np.diagonal(prior, axis1=1, axis2=2)
+    return Pool(
+        overlap=prior - np.swapaxes(whitened, 1, 2) @ whitened,
+        quality=beta * (moments.target - explained),
+        prior_variance=variance,
+        least_sparsity=rounding(solution.condition) * norms,
+    )

@@ -1,0 +1,125 @@
+"""Actions inside a pool beside the evidence they claim to change."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from oracles import covariance, log_marginal
+from problems import random_case
+
+from relvec.evidence.pool import Pool, _exchange, _propose, _propose_one, climb
+
+
+def dense_pool(case, variance):
+    """T and Q by the N×N matrix."""
+    inside = np.flatnonzero(variance)
+    T, Q = [], []
+    for target, precision in case.each_output():
+        C = covariance(case.Phi, precision, inside, 1 / variance[inside])
+        T.append(case.Phi.T @ np.linalg.solve(C, case.Phi))
+        Q.append(case.Phi.T @ np.linalg.solve(C, target))
+    return Pool(
+        np.stack(T), np.stack(Q), variance.copy(), np.zeros((len(Q), len(Q[0])))
+    )
+
+
+def evidence(case, variance):
+    inside = np.flatnonzero(variance)
+    return sum(
+        log_marginal(case.Phi, target, precision, inside, 1 / variance[inside])
+        for target, precision in case.each_output()
+    )
+
+
+def some_variance(case):
+    variance = np.zeros(case.Phi.shape[1])
+    variance[case.active] = 1 / case.alpha
+    return variance
+
+
+@pytest.mark.parametrize("n_outputs", [1, 2])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_move_is_the_recomputed_pool(seed, n_outputs):
+    case = random_case(seed, n_outputs=n_outputs)
+    variance = some_variance(case)
+    pool = dense_pool(case, variance)
+    outside = int(np.flatnonzero(variance == 0)[0])
+    moves = [(outside, 0.7), (int(case.active[0]), 0.0), (int(case.active[1]), 3.0)]
+    for index, value in moves:
+        pool.move(index, value)
+        variance[index] = value
+
+    expected = dense_pool(case, variance)
+    assert np.array_equal(pool.prior_variance, variance)
+    assert_allclose(pool.overlap, expected.overlap, rtol=1e-7, atol=1e-9)
+    assert_allclose(pool.quality, expected.quality, rtol=1e-7, atol=1e-8)
+
+
+@pytest.mark.parametrize("n_outputs", [1, 2])
+@pytest.mark.parametrize("seed", range(4))
+def test_gains_are_differences_of_the_evidence(seed, n_outputs):
+    case = random_case(seed, n_outputs=n_outputs)
+    variance = some_variance(case)
+    pool = dense_pool(case, variance)
+    target, gain = _propose(pool)
+    before = evidence(case, variance)
+
+    for index in range(len(variance)):
+        after = variance.copy()
+        after[index] = target[index]
+        difference = evidence(case, after) - before
+        assert_allclose(gain[index], difference, rtol=1e-6, atol=1e-8 * abs(before))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_one_output_is_a_case_of_many(seed):
+    case = random_case(seed)
+    pool = dense_pool(case, some_variance(case))
+
+    for one, many in zip(_propose_one(pool), _propose(pool), strict=True):
+        assert_allclose(one, many, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("n_outputs", [1, 2])
+@pytest.mark.parametrize("seed", range(6))
+def test_the_climb_ends_where_nothing_gains(seed, n_outputs):
+    case = random_case(seed, n_outputs=n_outputs)
+    pool = dense_pool(case, some_variance(case))
+    before = evidence(case, pool.prior_variance)
+    taken = climb(pool, 1e-6, 10_000)
+
+    assert taken > 0
+    assert evidence(case, pool.prior_variance) > before
+    fresh = dense_pool(case, pool.prior_variance)
+    assert np.max(_propose(fresh)[1]) < 1e-5
+    assert not _exchange(fresh, 1e-5)
+
+
+def test_no_more_actions_than_allowed():
+    case = random_case(2)
+    pool = dense_pool(case, np.zeros(case.Phi.shape[1]))
+
+    assert climb(pool, 1e-6, 3) == 3
+    assert np.count_nonzero(pool.prior_variance) <= 3
+
+
+@pytest.mark.parametrize("n_outputs", [1, 2])
+def test_an_exchange_gains_what_two_moves_do(n_outputs):
+    """A poor copy in the model and the good one outside."""
+    case = random_case(1, n_outputs=n_outputs)
+    rng = np.random.default_rng(0)
+    good = case.Phi[:, 0]
+    poor = good + 0.3 * rng.standard_normal(len(good)) / np.sqrt(len(good))
+    target = np.repeat(5 * good[:, None], n_outputs, axis=1)
+    case = type(case)(
+        np.column_stack([poor, good]),
+        type(case.seen)(target, case.seen.row_weights, case.seen.noise_precision),
+        np.array([0]),
+        np.array([0.05]),
+    )
+    pool = dense_pool(case, np.array([20.0, 0.0]))
+    before = evidence(case, pool.prior_variance)
+
+    assert _exchange(pool, 1e-3)
+    assert pool.prior_variance[0] == 0
+    assert pool.prior_variance[1] > 0
+    assert evidence(case, pool.prior_variance) > before + 1e-3
