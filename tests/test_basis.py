@@ -34,7 +34,7 @@ def test_columns_as_functions():
 
 
 def test_blocks_cover_everything_once(monkeypatch):
-    monkeypatch.setattr("relvec.basis._BLOCK_ENTRIES", 10)
+    monkeypatch.setattr("relvec.basis.BLOCK_ENTRIES", 10)
     for width in (1, 3, 100):
         covered = np.concatenate([np.arange(23)[part] for part in blocks(23, width)])
         assert np.array_equal(covered, np.arange(23))
@@ -44,6 +44,6 @@ def test_blocks_cover_everything_once(monkeypatch):
 def test_blocked_evaluation_is_the_same(monkeypatch):
     basis = Basis(Gaussian(1.0), CENTRES, bias=True)
     whole = basis(X)
-    monkeypatch.setattr("relvec.basis._BLOCK_ENTRIES", 8)
+    monkeypatch.setattr("relvec.basis.BLOCK_ENTRIES", 8)
 
     assert_allclose(basis(X), whole)

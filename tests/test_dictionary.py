@@ -125,20 +125,25 @@ def references(reference_folder):
         X, y = np.array(case["X"]), np.array(case["y"], dtype=float)
         X = X.reshape(len(y), -1)
         Phi = np.hstack([np.ones((len(y), 1)), gaussian_kernel(X, X, case["width"])])
-        results[name] = (case, Phi, y, sparse_bayes(Phi, y, case["likelihood"]))
+        found = {
+            schedule: sparse_bayes(Phi, y, case["likelihood"], schedule=schedule)
+            for schedule in ("pool", "greedy")
+        }
+        results[name] = (case, Phi, y, found)
     return results
 
 
-def test_evidence_beside_sparse_bayes_2(references):
-    """On average at least as high, nowhere more than 3 nats below."""
+@pytest.mark.parametrize("schedule", ["pool", "greedy"])
+def test_evidence_beside_sparse_bayes_2(references, schedule):
+    """On average at least as high, nowhere more than a nat below."""
     differences = [
-        found.log_evidence - case["log_evidence"]
+        found[schedule].log_evidence - case["log_evidence"]
         for case, _, _, found in references.values()
     ]
 
     assert len(differences) == 7
     assert np.mean(differences) >= 0
-    assert np.min(differences) > -3
+    assert np.min(differences) > -1
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -165,11 +170,14 @@ def test_the_posterior_at_its_hyperparameters(references, name):
 def test_weights_where_it_ends_with_the_same_columns(references):
     """A fraction of their standard deviation apart: SparseBayes stops early.
 
+    One action per pass, as there; pools end in better maxima with other columns.
+
     It ends 0.02 nats lower on pima_300 and 0.002 on ripley_250; on sinc1d_100, where
     both stand at the maximum, the weights agree to six digits.
     """
     compared = 0
-    for case, _, _, found in references.values():
+    for case, _, _, both in references.values():
+        found = both["greedy"]
         if found.relevant.tolist() != case["relevant"]:
             continue
         compared += 1

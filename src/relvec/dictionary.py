@@ -11,7 +11,9 @@ from relvec.evidence import (
     Callback,
     EvidenceFit,
     Limits,
+    Pooled,
     Problem,
+    Rounds,
     Sequential,
     Status,
     maximise,
@@ -107,6 +109,7 @@ def sparse_bayes(
     *,
     sample_weight: ArrayLike | None = None,
     noise_variance: float | Literal["estimate"] = "estimate",
+    schedule: Literal["pool", "greedy"] = "pool",
     selection: Literal["gain", "random", "cyclic"] = "gain",
     init: Literal["projection", "bias"] = "projection",
     noise_interval: int = 10,
@@ -135,6 +138,9 @@ def sparse_bayes(
         How often each row counts; rows of weight zero are as if absent.
     noise_variance : "estimate" or float, default="estimate"
         Variance of the Gaussian noise, if it is known.
+    schedule : {"pool", "greedy"}, default="pool"
+        Whether each pass over the columns lets many of them join a pool, where all is
+        searched at once, or only the best one, as the paper has it.
     selection : {"gain", "random", "cyclic"}, default="gain"
         Which basis function to act on: the one with the greatest gain, a random one,
         or the next in order, among those that gain.
@@ -142,7 +148,7 @@ def sparse_bayes(
         Start from the column with the largest normalised projection onto ``y``, or
         from the constant column.
     noise_interval : int, default=10
-        The noise is re-estimated every so many steps.
+        With ``schedule="greedy"``, the noise is re-estimated every so many steps.
     tol : float, default=1e-4
         Largest change of log α and of the log noise at the end; a column must gain
         more than this many nats to enter.
@@ -179,6 +185,7 @@ def sparse_bayes(
     array([3.])
     """
     check_search(
+        schedule=schedule,
         selection=selection,
         init=init,
         tol=tol,
@@ -197,7 +204,7 @@ def sparse_bayes(
         likelihood=_likelihood(likelihood, targets, weights, noise_variance),
         sample_weight=weights,
     )
-    maximiser = Sequential(
+    single = Sequential(
         selection=selection,
         start=_constant_column(matrix) if init == "bias" else None,
         tol=tol,
@@ -205,7 +212,12 @@ def sparse_bayes(
         seed=random_state,
     )
     limits = Limits(max_iter, np.inf if max_seconds is None else max_seconds)
-    return _named(maximise(problem, maximiser, limits, callback), matrix.shape[1])
+    if schedule == "greedy":
+        fit = maximise(problem, single, limits, callback)
+    else:
+        pooled = Pooled(single, Rounds(selection=selection, seed=random_state))
+        fit = maximise(problem, pooled, limits, callback)
+    return _named(fit, matrix.shape[1])
 
 
 def _named(fit: EvidenceFit, n_basis: int) -> SparseBayes:

@@ -1,5 +1,6 @@
 """Checks of what users pass in: each message names the parameter and the remedy."""
 
+import re
 from collections.abc import Iterable
 from numbers import Integral, Real
 from typing import Any
@@ -9,6 +10,18 @@ import numpy as np
 from relvec.typing import Array
 
 _SENSIBLE_WEIGHTS = (1e-50, 1e50)
+_UNITS = {
+    "B": 1.0,
+    "KB": 1e3,
+    "MB": 1e6,
+    "GB": 1e9,
+    "TB": 1e12,
+    "KIB": 2.0**10,
+    "MIB": 2.0**20,
+    "GIB": 2.0**30,
+    "TIB": 2.0**40,
+}
+_SIZE = re.compile(r"(?P<number>\d+(\.\d+)?)\s*(?P<unit>([kmgt]i?)?b)", re.IGNORECASE)
 
 
 def check_choice(name: str, value: Any, choices: Iterable[str]) -> None:
@@ -42,15 +55,36 @@ def check_count(name: str, value: Any) -> None:
 
 
 def check_search(
-    *, selection: Any, init: Any, tol: Any, max_iter: Any, max_seconds: Any
+    *,
+    schedule: Any,
+    selection: Any,
+    init: Any,
+    tol: Any,
+    max_iter: Any,
+    max_seconds: Any,
 ) -> None:
     """The settings every search for the evidence's maximum shares."""
+    check_choice("schedule", schedule, ("pool", "greedy"))
     check_choice("selection", selection, ("gain", "random", "cyclic"))
     check_choice("init", init, ("projection", "bias"))
     check_positive("tol", tol)
     check_count("max_iter", max_iter)
     if max_seconds is not None:
         check_positive("max_seconds", max_seconds)
+
+
+def as_bytes(name: str, value: Any) -> float:
+    """A number of bytes, given as such or in words such as "2GB" or "500 MiB"."""
+    size = value
+    if isinstance(value, str):
+        found = _SIZE.fullmatch(value.strip())
+        size = None
+        if found is not None:
+            size = float(found["number"]) * _UNITS[found["unit"].upper()]
+    if not _is_number(size) or not (np.isfinite(size) and size > 0):
+        msg = f"{name} must be a number of bytes or words like '2GB'; got {value!r}"
+        raise ValueError(msg)
+    return float(size)
 
 
 def check_noise_variance(value: Any) -> None:

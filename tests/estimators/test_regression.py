@@ -201,7 +201,7 @@ def test_pickling(model):
 
 
 def test_predictions_do_not_depend_on_how_many_are_asked_at_once(model, monkeypatch):
-    monkeypatch.setattr("relvec.basis._BLOCK_ENTRIES", 20)
+    monkeypatch.setattr("relvec.basis.BLOCK_ENTRIES", 20)
     mean, std = model.predict(X, return_std=True)
 
     monkeypatch.undo()

@@ -1,44 +1,55 @@
 """What relevance vector regression and classification share."""
 
-import logging
-import sys
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from contextlib import contextmanager
 from copy import copy
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from relvec.design import DenseDesign
-from relvec.estimators.candidates import Candidates, KernelChoice
+from relvec.data import RowBlocks
+from relvec.design import DESIGNS, Budget, DesignMatrix, Dictionary, choose_design
+from relvec.estimators.candidates import (
+    Candidates,
+    KernelChoice,
+    check_candidates,
+    fewer_candidates,
+    n_drawn,
+)
+from relvec.estimators.progress import logger, progress
+from relvec.estimators.training import Training
+from relvec.estimators.validation import (
+    check_same_features,
+    note_features,
+    validated,
+)
 from relvec.evidence import (
-    Callback,
     EvidenceFit,
     Limits,
+    Pooled,
     Problem,
+    Rounds,
     Sequential,
-    Snapshot,
     Status,
     maximise,
 )
 from relvec.likelihoods import Likelihood
+from relvec.linalg import single_threaded
 from relvec.model import SparseModel
 from relvec.parameters import (
+    as_bytes,
+    as_weights,
     check_choice,
     check_flag,
     check_level,
     check_search,
 )
 from relvec.typing import AnyArray, Array
-
-logger = logging.getLogger("relvec")
-logger.addHandler(logging.NullHandler())
 
 
 class FitWarning(UserWarning):
@@ -54,7 +65,10 @@ class SparseKernelModel(BaseEstimator, ABC):
     coef0: Any
     fit_intercept: Any
     solver: Any
+    schedule: Any
     design: Any
+    candidates: Any
+    memory_budget: Any
     selection: Any
     init: Any
     tol: Any
@@ -63,16 +77,17 @@ class SparseKernelModel(BaseEstimator, ABC):
     random_state: Any
     verbose: Any
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit the model.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like of shape (n_samples, n_features) or RowBlocks
             Training rows; for ``kernel="precomputed"`` the matrix of kernel values
-            between them, of shape (n_samples, n_samples).
+            between them, of shape (n_samples, n_samples). Blocks of rows from
+            :func:`relvec.data.scan` bring their targets and weights along.
         y : array-like of shape (n_samples,)
-            Targets.
+            Targets; left out for blocks.
         sample_weight : array-like of shape (n_samples,), optional
             How often each row counts. Rows of weight zero are as if absent.
 
@@ -87,7 +102,7 @@ class SparseKernelModel(BaseEstimator, ABC):
         trial._check_parameters()
         trial._fit(X, y, sample_weight)
         self.__dict__ = trial.__dict__
-        _warn_about(self.status_)
+        warn_about(self.status_)
         return self
 
     @abstractmethod
@@ -97,8 +112,11 @@ class SparseKernelModel(BaseEstimator, ABC):
     def _check_parameters(self) -> None:
         self._kernel_choice.check()
         check_choice("solver", self.solver, ("sequential",))
-        check_choice("design", self.design, ("auto", "dense"))
+        check_choice("design", self.design, DESIGNS)
+        check_candidates(self.candidates)
+        as_bytes("memory_budget", self.memory_budget)
         check_search(
+            schedule=self.schedule,
             selection=self.selection,
             init=self.init,
             tol=self.tol,
@@ -118,44 +136,101 @@ class SparseKernelModel(BaseEstimator, ABC):
     def _kernel_choice(self) -> KernelChoice:
         return KernelChoice(self.kernel, self.gamma, self.degree, self.coef0)
 
+    def _training(self, X: Any, y: Any, sample_weight: Any, **checks: Any) -> Training:
+        """Validated rows with their targets and weights."""
+        columns = self._kernel_choice.selects_columns
+        rule = (0 if columns else n_drawn(self.candidates), self._seed())
+        if isinstance(X, RowBlocks):
+            if y is not None or sample_weight is not None:
+                msg = (
+                    "blocks of rows bring their targets and weights along: name their "
+                    "columns in relvec.data.scan and leave out y and sample_weight"
+                )
+                raise ValueError(msg)
+            if self._kernel_choice.precomputed:
+                msg = "kernel='precomputed' needs its matrix in memory, not in blocks"
+                raise ValueError(msg)
+            note_features(self, X)
+            return Training.in_blocks(X, *rule)
+        X, y = validated(self, X, y, **checks)
+        if self._kernel_choice.precomputed and len(X) != X.shape[1]:
+            msg = (
+                "kernel='precomputed' needs a square matrix to fit on, the kernel "
+                f"between all training rows; got X of shape {X.shape}"
+            )
+            raise ValueError(msg)
+        return Training.in_arrays(X, y, as_weights(sample_weight, len(X)), *rule)
+
+    def _seed(self) -> int:
+        """For everything that is drawn; the same every time unless asked otherwise."""
+        if self.random_state is None:
+            return 0
+        return int(check_random_state(self.random_state).randint(2**31 - 1))
+
     def _maximise(
         self,
-        X: Array,
+        training: Training,
         targets: Array,
-        sample_weight: Array,
         likelihood: Likelihood,
         offset: float = 0.0,
     ) -> EvidenceFit:
-        """Fit the dictionary to targets (n_samples,) and keep what was found."""
+        """Fit the dictionary to targets (rows,) and keep what was found."""
         bias = bool(self.fit_intercept)
-        candidates = Candidates.from_rows(
-            self._kernel_choice, X, sample_weight, bias=bias
+        candidates = Candidates.of(
+            self._kernel_choice, self.candidates, training, bias=bias
         )
-        present = sample_weight > 0
-        weights = sample_weight[present]
-        functions = candidates.basis(X[present])
-        problem = Problem(
-            design=DenseDesign.weighted(functions, weights),
-            y=targets[present, None],
-            likelihood=likelihood,
-            sample_weight=weights,
-            bias=0 if bias else None,
-        )
-        seconds = np.inf if self.max_seconds is None else self.max_seconds
-        with _progress(int(self.verbose)) as callback:
-            fit = maximise(
-                problem, self._maximiser(), Limits(self.max_iter, seconds), callback
+        with progress(int(self.verbose)), single_threaded():
+            candidates, design = self._design(candidates, training)
+            problem = Problem(
+                design=design,
+                y=targets[:, None],
+                likelihood=likelihood,
+                sample_weight=training.weight,
+                bias=0 if bias else None,
             )
+            fit = self._searched(problem, training.seed)
         self._keep(candidates, fit, offset)
         return fit
 
-    def _maximiser(self) -> Sequential:
-        return Sequential(
+    def _searched(self, problem: Problem, seed: int) -> EvidenceFit:
+        """The maximum of the evidence, within the limits set."""
+        seconds = np.inf if self.max_seconds is None else self.max_seconds
+        limits = Limits(self.max_iter, seconds)
+        with progress(int(self.verbose)) as callback:
+            return maximise(problem, self._maximiser(seed), limits, callback)
+
+    def _design(
+        self, candidates: Candidates, training: Training
+    ) -> tuple[Candidates, DesignMatrix]:
+        """The candidates that fit into the budget, and how they are held."""
+        dictionary = Dictionary(
+            basis=candidates.basis,
+            rows=training.rows,
+            sample_weight=training.weight,
+            budget=Budget(as_bytes("memory_budget", self.memory_budget)),
+            seed=training.seed,
+            in_memory=training.in_memory,
+        )
+        choice = choose_design(self.design, dictionary)
+        if choice is None:
+            by_rule = isinstance(self.candidates, str) and self.candidates == "auto"
+            candidates = fewer_candidates(candidates, dictionary, by_rule=by_rule)
+            dictionary = replace(dictionary, basis=candidates.basis)
+            choice = choose_design("streamed", dictionary)
+            assert choice is not None
+        logger.info("design: %s", choice.reason)
+        return candidates, choice.design
+
+    def _maximiser(self, seed: int) -> Sequential | Pooled:
+        single = Sequential(
             selection=self.selection,
             start=0 if self.init == "bias" else None,
             tol=self.tol,
-            seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
+            seed=seed,
         )
+        if self.schedule == "greedy":
+            return single
+        return Pooled(single, Rounds(selection=self.selection, seed=seed))
 
     def _keep(self, candidates: Candidates, fit: EvidenceFit, offset: float) -> None:
         """Fitted attributes, from a fit whose functions are in ascending order."""
@@ -177,25 +252,17 @@ class SparseKernelModel(BaseEstimator, ABC):
         self.history_ = fit.history
         self.status_ = fit.status
 
-    def _validated(self, X: Any, *y: Any, **checks: Any) -> Any:
-        """scikit-learn's validation, with a remedy where a column holds text."""
-        try:
-            return validate_data(self, X, *y, dtype=np.float64, **checks)
-        except ValueError as error:
-            if "could not convert string" not in str(error):
-                raise
-            msg = (
-                f"X or y holds text ({error}): encode it as numbers first, for "
-                "instance with sklearn.preprocessing.OneHotEncoder"
-            )
-            raise ValueError(msg) from error
-
     def _latent(self, X: Any) -> tuple[Array, Array]:
         """Mean and variance of the latent function (n_rows,) each."""
         check_is_fitted(self)
-        rows = self._validated(X, reset=False)
-        mean, variance = self.model_.latent(rows)
-        return mean[:, 0], variance[:, 0]
+        if not isinstance(X, RowBlocks):
+            rows = validated(self, X, reset=False)
+            mean, variance = self.model_.latent(rows)
+            return mean[:, 0], variance[:, 0]
+        check_same_features(self, X)
+        parts = [self.model_.latent(block.X) for block in X]
+        means, variances = zip(*parts, strict=True)
+        return np.concatenate(means)[:, 0], np.concatenate(variances)[:, 0]
 
     @property
     def coef_(self) -> AnyArray:
@@ -216,34 +283,9 @@ class SparseKernelModel(BaseEstimator, ABC):
         return tags
 
 
-def _warn_about(status: Status) -> None:
+def warn_about(status: Status) -> None:
+    """Tell how a fit ended, unless that is how it should."""
     if status in {Status.CONVERGED, Status.STOPPED}:
         return
     category = FitWarning if status.success else ConvergenceWarning
     warnings.warn(status.value, category, stacklevel=3)
-
-
-@contextmanager
-def _progress(verbose: int) -> Iterator[Callback | None]:
-    """A callback that logs a line now and then, on stderr unless logging is set up."""
-    if not verbose:
-        yield None
-        return
-    interval = max(1, 100 // verbose)
-
-    def log(news: Snapshot) -> None:
-        if news.iteration % interval == 0 or news.iteration == 1:
-            line = "%5d> L = %.3f  Gamma = %.2f (nz = %d)  s = %.3f"
-            values = (news.log_evidence, news.gamma, news.n_vectors, news.noise_std)
-            logger.info(line, news.iteration, *values)
-
-    handler = logging.StreamHandler(sys.stderr)
-    level, unheard = logger.level, not logging.getLogger().handlers
-    try:
-        logger.setLevel(logging.INFO)
-        if unheard:
-            logger.addHandler(handler)
-        yield log
-    finally:
-        logger.setLevel(level)
-        logger.removeHandler(handler)

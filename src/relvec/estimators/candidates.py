@@ -1,11 +1,14 @@
 """From the parameters of an estimator to its dictionary of candidate functions."""
 
+import sys
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from relvec.basis import Basis
+from relvec.design import Dictionary
+from relvec.estimators.training import Training
 from relvec.kernels import (
     Checked,
     Columns,
@@ -15,10 +18,15 @@ from relvec.kernels import (
     Polynomial,
     Sigmoid,
 )
-from relvec.parameters import check_count, check_number, check_positive
-from relvec.typing import Array, Indices
+from relvec.parameters import as_floats, check_count, check_number, check_positive
+from relvec.typing import AnyArray, Array, Indices
 
-_LARGEST_FEATURE = 1e152
+# Rows drawn as centres by candidates="auto"; all of them up to here.
+MOST_CANDIDATES = 20_000
+# Of partial_fit, which keeps the Gram matrix of all candidates.
+MOST_FIXED_CANDIDATES = 2000
+# Where neither low rank nor dense is possible, time grows with the square of these.
+_FEWER_CANDIDATES = 2000
 
 KERNEL_NAMES = ("rbf", "linear", "poly", "sigmoid", "precomputed")
 
@@ -60,7 +68,7 @@ class KernelChoice:
         """Whether X is a matrix of kernel values."""
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
 
-    def resolve(self, X: Array, sample_weight: Array) -> Kernel:
+    def resolve(self, training: Training) -> Kernel:
         """The kernel itself, with what ``gamma`` means for these data."""
         if self.selects_columns:
             return Columns()
@@ -68,25 +76,21 @@ class KernelChoice:
             return Checked(self.kernel)
         if self.kernel == "linear":
             return Checked(Linear())
-        gamma = self._gamma(X, sample_weight)
+        gamma = self._gamma(training)
         if self.kernel == "rbf":
             return Gaussian.from_gamma(gamma)
         if self.kernel == "sigmoid":
             return Checked(Sigmoid(gamma, self.coef0))
         return Checked(Polynomial(self.degree, gamma, self.coef0))
 
-    def _gamma(self, X: Array, sample_weight: Array) -> float:
+    def _gamma(self, training: Training) -> float:
         if self.gamma == "auto":
-            return 1 / X.shape[1]
+            return 1 / training.n_features
         if self.gamma != "scale":
             return float(self.gamma)
         # As scikit-learn: the variance of all entries of X, here of weighted rows.
-        peak = np.max(np.abs(X)) or 1.0
-        share = sample_weight / (sample_weight.sum() * X.shape[1])
-        unit = X / peak
-        mean = np.sum(share @ unit)
-        variance = np.sum(share @ (unit - mean) ** 2) * peak**2
-        gamma = 1 / (X.shape[1] * variance) if variance > 0 else 1.0
+        variance = training.variance
+        gamma = 1 / (training.n_features * variance) if variance > 0 else 1.0
         return float(gamma) if np.isfinite(gamma) else 1.0
 
 
@@ -95,40 +99,94 @@ class Candidates:
     """A dictionary and what its kernel functions are called in ``relevance_``."""
 
     basis: Basis
-    numbers: Indices  # of training rows, or of features where these are the dictionary
+    numbers: Indices  # of rows, or of features where these are the dictionary
 
     @classmethod
-    def from_rows(
-        cls, choice: KernelChoice, X: Array, sample_weight: Array, *, bias: bool
+    def of(
+        cls, choice: KernelChoice, wanted: Any, training: Training, *, bias: bool
     ) -> "Candidates":
-        """One function per distinct row of positive weight; for no kernel per feature.
+        """One function per distinct row drawn, per centre given, or per feature.
 
         Of equal rows the first stands for all: their functions are the same.
         """
-        if choice.precomputed and len(X) != X.shape[1]:
-            msg = (
-                "kernel='precomputed' needs a square matrix to fit on, the kernel "
-                f"between all training rows; got X of shape {X.shape}"
-            )
-            raise ValueError(msg)
-        if np.max(np.abs(X), initial=0.0) > _LARGEST_FEATURE:
-            msg = (
-                f"X reaches {np.max(np.abs(X)):.0e}, whose square floating point "
-                "cannot hold: scale the features"
-            )
-            raise ValueError(msg)
-        present = np.flatnonzero(sample_weight)
-        kernel = choice.resolve(X[present], sample_weight[present])
+        kernel = choice.resolve(training)
         if choice.kernel is None:
-            numbers = np.arange(X.shape[1])
+            numbers = np.arange(training.n_features)
         elif choice.precomputed:
-            numbers = present
+            numbers = training.numbers
+        elif is_centres(wanted):
+            centres = as_centres(wanted, training.n_features)
+            return cls(Basis(kernel, centres, bias), np.full(len(centres), -1))
         else:
-            numbers = present[_first_of_equals(X[present])]
-        centres = numbers if choice.selects_columns else X[numbers]
-        return cls(Basis(kernel, centres, bias), numbers)
+            rows = training.drawn_rows
+            first = _first_of_equals(rows)
+            centres = rows if len(first) == len(rows) else rows[first]
+            numbers = training.numbers[training.drawn[first]]
+            return cls(Basis(kernel, centres, bias), numbers)
+        return cls(Basis(kernel, numbers, bias), numbers)
+
+    def fewer(self, count: int) -> "Candidates":
+        """So many of them, spread evenly over all."""
+        chosen = np.arange(count) * len(self.numbers) // count
+        basis = self.basis
+        smaller = Basis(basis.kernel, basis.centres[chosen], basis.bias)
+        return Candidates(smaller, self.numbers[chosen])
 
 
-def _first_of_equals(rows: Array) -> Indices:
+def fewer_candidates(
+    candidates: Candidates, dictionary: Dictionary, *, by_rule: bool
+) -> Candidates:
+    """As many as the budget holds, if it was for us to choose them; or refuse."""
+    affordable = min(_FEWER_CANDIDATES, dictionary.most_functions - 1)
+    if affordable < 1 or not by_rule:
+        msg = (
+            f"nothing of {dictionary.words} fits into a memory_budget of "
+            f"{dictionary.budget.words}, which allows {max(affordable, 0)} candidates: "
+            "raise it, or set candidates to fewer"
+        )
+        raise ValueError(msg)
+    return candidates.fewer(min(affordable, len(candidates.numbers)))
+
+
+def check_candidates(value: Any) -> None:
+    """A word, a number, or an array of centres."""
+    if is_centres(value) or (isinstance(value, str) and value in {"auto", "all"}):
+        return
+    if isinstance(value, str):
+        msg = (
+            "candidates must be 'auto', 'all', a number of rows or an array of "
+            f"centres; got {value!r}"
+        )
+        raise ValueError(msg)
+    check_count("candidates", value)
+
+
+def n_drawn(candidates: Any) -> int:
+    """How many rows are to be drawn as centres."""
+    if is_centres(candidates):
+        return 0
+    if isinstance(candidates, str):
+        return sys.maxsize if candidates == "all" else MOST_CANDIDATES
+    return int(candidates)
+
+
+def is_centres(candidates: Any) -> bool:
+    """Whether centres were given rather than a rule."""
+    return not isinstance(candidates, str) and np.ndim(candidates) > 0
+
+
+def as_centres(candidates: Any, n_features: int) -> Array:
+    """A checked array of centres."""
+    centres = as_floats("candidates", candidates, 2)
+    if len(centres) == 0 or centres.shape[1] != n_features:
+        msg = (
+            f"candidates has shape {centres.shape}: give at least one centre, each "
+            f"with the {n_features} features of X"
+        )
+        raise ValueError(msg)
+    return centres
+
+
+def _first_of_equals(rows: AnyArray) -> Indices:
     """Numbers of the rows that equal no earlier one, ascending."""
     return np.sort(np.unique(rows, axis=0, return_index=True)[1])

@@ -10,7 +10,6 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from relvec.estimators.base import SparseKernelModel
 from relvec.likelihoods import Bernoulli
 from relvec.likelihoods.bernoulli import moderated_log_odds
-from relvec.parameters import as_weights
 from relvec.typing import AnyArray, Array
 
 
@@ -38,8 +37,18 @@ default="rbf"
         Let a constant be one of the candidates.
     solver : {"sequential"}, default="sequential"
         How the evidence is maximised.
-    design : {"auto", "dense"}, default="auto"
-        How the dictionary is held.
+    schedule : {"pool", "greedy"}, default="pool"
+        Whether each pass over the candidates lets many of them join a pool, where all
+        is searched at once, or only the best one, as the paper has it: slow, for
+        teaching and reference.
+    design : {"auto", "dense", "low-rank", "streamed"}, default="auto"
+        How the dictionary is held: as a matrix, by its low rank, or not at all, its
+        rows read block by block. ``"auto"`` chooses by shape, kernel and
+        ``memory_budget``, and says so with ``verbose=1``.
+    candidates : {"auto", "all"}, int or array of shape (n_centres, n_features), \
+default="auto"
+        Where kernel functions may be centred: on all training rows, on so many drawn
+        by chance, or on the points given. ``"auto"`` is 20000 rows at most.
     selection : {"gain", "random", "cyclic"}, default="gain"
         Which function to act on: the one with the greatest gain in evidence, a random
         one, or the next in order, among those that gain.
@@ -53,8 +62,12 @@ default="rbf"
         Most steps to take.
     max_seconds : float, optional
         Longest time to search.
+    memory_budget : float or str, default="2GB"
+        Bytes that a fit may take beside the data, as a number or in words such as
+        ``"500MB"``. What cannot fit is refused before it is allocated.
     random_state : int, RandomState instance or None, default=None
-        For ``selection="random"``.
+        For everything drawn by chance: candidates, where there are too many, and
+        ``selection="random"``. None is the same every time.
     verbose : int, default=0
         Log progress through the logger "relvec", more often the higher it is.
 
@@ -124,12 +137,15 @@ default="rbf"
         coef0: float = 0.0,
         fit_intercept: bool = True,
         solver: str = "sequential",
+        schedule: str = "pool",
         design: str = "auto",
+        candidates: Any = "auto",
         selection: str = "gain",
         init: str = "projection",
         tol: float = 1e-4,
         max_iter: int = 10_000,
         max_seconds: float | None = None,
+        memory_budget: Any = "2GB",
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
@@ -139,22 +155,24 @@ default="rbf"
         self.coef0 = coef0
         self.fit_intercept = fit_intercept
         self.solver = solver
+        self.schedule = schedule
         self.design = design
+        self.candidates = candidates
         self.selection = selection
         self.init = init
         self.tol = tol
         self.max_iter = max_iter
         self.max_seconds = max_seconds
+        self.memory_budget = memory_budget
         self.random_state = random_state
         self.verbose = verbose
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
-        X, y = self._validated(X, y)
-        check_classification_targets(y)
-        weights = as_weights(sample_weight, len(X))
-        self.classes_ = _two_classes(y, weights)
-        targets = (y == self.classes_[1]).astype(np.float64)
-        self._maximise(X, targets, weights, Bernoulli())
+        training = self._training(X, y, sample_weight)
+        check_classification_targets(training.y)
+        self.classes_ = _two_classes(training.y)
+        targets = (training.y == self.classes_[1]).astype(np.float64)
+        self._maximise(training, targets, Bernoulli())
 
     def decision_function(self, X: Any) -> Array:
         """Log odds of the second class, the uncertainty of the weights integrated out.
@@ -210,9 +228,9 @@ default="rbf"
         return tags
 
 
-def _two_classes(y: AnyArray, sample_weight: Array) -> AnyArray:
-    """The classes among the rows that count, if there are two."""
-    classes = np.unique(y[sample_weight > 0])
+def _two_classes(y: AnyArray) -> AnyArray:
+    """The classes, if there are two."""
+    classes = np.unique(y)
     if len(classes) > 2:
         msg = (
             "Only binary classification is supported. The type of the target is "

@@ -1,14 +1,29 @@
 """Relevance vector regression."""
 
-from typing import Any, Literal, overload
+from copy import copy
+from typing import Any, Literal, Self, overload
 
 import numpy as np
 from sklearn.base import RegressorMixin
+from sklearn.utils.metaestimators import available_if
 
-from relvec.estimators.base import SparseKernelModel
+from relvec.data import RowBlocks
+from relvec.estimators.accumulation import Accumulated
+from relvec.estimators.base import SparseKernelModel, warn_about
+from relvec.estimators.candidates import MOST_FIXED_CANDIDATES, Candidates, n_drawn
+from relvec.estimators.training import Training
+from relvec.estimators.validation import check_same_features, note_features, validated
 from relvec.likelihoods import gaussian_noise
 from relvec.parameters import as_floats, as_weights, check_noise_variance
 from relvec.typing import Array
+
+
+def _has_rows(model: "RVR") -> bool:
+    """Whether rows can be evaluated against centres that were fixed before."""
+    if model._kernel_choice.precomputed:
+        msg = "partial_fit needs the rows themselves: kernel='precomputed' has none"
+        raise AttributeError(msg)
+    return True
 
 
 class RVR(RegressorMixin, SparseKernelModel):
@@ -35,8 +50,18 @@ default="rbf"
         Centre ``y`` by its weighted mean and let a constant be one of the candidates.
     solver : {"sequential"}, default="sequential"
         How the evidence is maximised.
-    design : {"auto", "dense"}, default="auto"
-        How the dictionary is held.
+    schedule : {"pool", "greedy"}, default="pool"
+        Whether each pass over the candidates lets many of them join a pool, where all
+        is searched at once, or only the best one, as the paper has it: slow, for
+        teaching and reference.
+    design : {"auto", "dense", "low-rank", "streamed"}, default="auto"
+        How the dictionary is held: as a matrix, by its low rank, or not at all, its
+        rows read block by block. ``"auto"`` chooses by shape, kernel and
+        ``memory_budget``, and says so with ``verbose=1``.
+    candidates : {"auto", "all"}, int or array of shape (n_centres, n_features), \
+default="auto"
+        Where kernel functions may be centred: on all training rows, on so many drawn
+        by chance, or on the points given. ``"auto"`` is 20000 rows at most.
     noise_variance : "estimate" or float, default="estimate"
         Variance of the noise, if it is known. An estimate is never below 1e-12 of the
         mean square of the (centred) targets.
@@ -54,8 +79,12 @@ default="rbf"
         Most steps to take.
     max_seconds : float, optional
         Longest time to search.
+    memory_budget : float or str, default="2GB"
+        Bytes that a fit may take beside the data, as a number or in words such as
+        ``"500MB"``. What cannot fit is refused before it is allocated.
     random_state : int, RandomState instance or None, default=None
-        For ``selection="random"``.
+        For everything drawn by chance: candidates, where there are too many, and
+        ``selection="random"``. None is the same every time.
     verbose : int, default=0
         Log progress through the logger "relvec", more often the higher it is.
 
@@ -132,13 +161,16 @@ default="rbf"
         coef0: float = 0.0,
         fit_intercept: bool = True,
         solver: str = "sequential",
+        schedule: str = "pool",
         design: str = "auto",
+        candidates: Any = "auto",
         noise_variance: Any = "estimate",
         selection: str = "gain",
         init: str = "projection",
         tol: float = 1e-4,
         max_iter: int = 10_000,
         max_seconds: float | None = None,
+        memory_budget: Any = "2GB",
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
@@ -148,13 +180,16 @@ default="rbf"
         self.coef0 = coef0
         self.fit_intercept = fit_intercept
         self.solver = solver
+        self.schedule = schedule
         self.design = design
+        self.candidates = candidates
         self.noise_variance = noise_variance
         self.selection = selection
         self.init = init
         self.tol = tol
         self.max_iter = max_iter
         self.max_seconds = max_seconds
+        self.memory_budget = memory_budget
         self.random_state = random_state
         self.verbose = verbose
 
@@ -163,16 +198,85 @@ default="rbf"
         check_noise_variance(self.noise_variance)
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
-        X, y = self._validated(X, y, y_numeric=True)
-        y = as_floats("y", y, 1)
-        weights = as_weights(sample_weight, len(X))
-        offset = float(np.average(y, weights=weights)) if self.fit_intercept else 0.0
-        targets = _centred(y, offset, weights)
-        present = weights > 0
-        noise = gaussian_noise(
-            targets[present, None], weights[present], self.noise_variance, offset
+        self.__dict__.pop("accumulated_", None)
+        training = self._training(X, y, sample_weight, y_numeric=True)
+        values, weights = as_floats("y", training.y, 1), training.weight
+        offset = 0.0
+        if self.fit_intercept:
+            offset = float(np.average(values, weights=weights))
+        targets = _centred(values, offset)
+        noise = gaussian_noise(targets[:, None], weights, self.noise_variance, offset)
+        fit = self._maximise(training, targets, noise, offset)
+        self.noise_variance_ = float(fit.likelihood.noise_variance[0])
+
+    @available_if(_has_rows)  # type: ignore[untyped-decorator]
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit to all rows of this and earlier calls, which need not be kept.
+
+        The first call fixes the dictionary: ``candidates`` drawn from its rows, at most
+        2000 of them, or the centres given. Later calls add to the inner products of its
+        functions; every call maximises the evidence for all rows so far. A call of
+        ``fit`` begins anew.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features) or RowBlocks
+            Further rows; blocks bring their targets and weights along.
+        y : array-like of shape (n_samples,)
+            Their targets.
+        sample_weight : array-like of shape (n_samples,), optional
+            How often each row counts.
+
+        Returns
+        -------
+        RVR
+            The estimator itself.
+
+        Examples
+        --------
+        >>> from relvec import RVR
+        >>> from relvec.data import noisy_sinc
+        >>> X, y = noisy_sinc(200, seed=0)
+        >>> model = RVR(gamma=1 / 3**2, candidates=X[::4])
+        >>> model = model.partial_fit(X[::2], y[::2]).partial_fit(X[1::2], y[1::2])
+        >>> len(model.relevance_) < 10
+        True
+        """
+        trial = copy(self)
+        trial._check_parameters()
+        first = not hasattr(trial, "accumulated_")
+        if isinstance(X, RowBlocks):
+            (note_features if first else check_same_features)(trial, X)
+            for block in X:
+                trial._accumulate(block.X, block.y, block.weight)
+        else:
+            X, y = validated(trial, X, y, y_numeric=True, reset=first)
+            trial._accumulate(X, y, sample_weight)
+        trial._fit_accumulated()
+        self.__dict__ = trial.__dict__
+        warn_about(self.status_)
+        return self
+
+    def _accumulate(self, X: Any, y: Any, sample_weight: Any) -> None:
+        values, weights = as_floats("y", y, 1), as_weights(sample_weight, len(X))
+        if not hasattr(self, "accumulated_"):
+            candidates = self._fixed_candidates(X, values, weights)
+            origin = np.average(values, weights=weights) if self.fit_intercept else 0.0
+            self.accumulated_ = Accumulated.empty(candidates, float(origin))
+        self.accumulated_ = self.accumulated_.joined(X, values, weights)
+
+    def _fixed_candidates(self, X: Any, y: Any, weights: Array) -> Candidates:
+        count = min(n_drawn(self.candidates), MOST_FIXED_CANDIDATES)
+        training = Training.in_arrays(X, y, weights, count, self._seed())
+        bias = bool(self.fit_intercept)
+        return Candidates.of(self._kernel_choice, self.candidates, training, bias=bias)
+
+    def _fit_accumulated(self) -> None:
+        problem, offset = self.accumulated_.problem(
+            centred=bool(self.fit_intercept), noise_variance=self.noise_variance
         )
-        fit = self._maximise(X, targets, weights, noise, offset)
+        fit = self._searched(problem, self._seed())
+        self._keep(self.accumulated_.candidates, fit, offset)
         self.noise_variance_ = float(fit.likelihood.noise_variance[0])
 
     @overload
@@ -205,11 +309,10 @@ default="rbf"
         return mean, np.sqrt(variance + self.noise_variance_)
 
 
-def _centred(y: Array, offset: float, sample_weight: Array) -> Array:
+def _centred(y: Array, offset: float) -> Array:
     """y − offset; exactly zero where only rounding is left of it."""
     targets = y - offset
-    present = sample_weight > 0
-    largest = np.max(np.abs(y[present]))
-    if np.max(np.abs(targets[present])) <= 8 * np.finfo(float).eps * largest:
+    largest = np.max(np.abs(y))
+    if np.max(np.abs(targets)) <= 8 * np.finfo(float).eps * largest:
         return np.zeros_like(targets)
     return targets

@@ -1,0 +1,38 @@
+"""What a fit says while it runs, through the logger "relvec"."""
+
+import logging
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from relvec.evidence import Callback, Snapshot
+
+logger = logging.getLogger("relvec")
+logger.addHandler(logging.NullHandler())
+
+
+@contextmanager
+def progress(verbose: int) -> Iterator[Callback | None]:
+    """A callback that logs a line now and then, on stderr unless logging is set up."""
+    if not verbose:
+        yield None
+        return
+    interval = max(1, 10 // verbose)
+
+    def log(news: Snapshot) -> None:
+        if news.iteration % interval == 0 or news.iteration == 1:
+            line = "%5d> L = %.3f  Gamma = %.2f (nz = %d)  s = %.3f"
+            values = (news.log_evidence, news.gamma, news.n_vectors, news.noise_std)
+            logger.info(line, news.iteration, *values)
+
+    handler = logging.StreamHandler(sys.stderr)
+    heard = logging.getLogger().handlers or len(logger.handlers) > 1
+    level, unheard = logger.level, not heard
+    try:
+        logger.setLevel(logging.INFO)
+        if unheard:
+            logger.addHandler(handler)
+        yield log
+    finally:
+        logger.setLevel(level)
+        logger.removeHandler(handler)
