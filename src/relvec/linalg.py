@@ -1,6 +1,7 @@
 """Small linear algebra: stacks of Cholesky factors, safe norms, BLAS threads."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
 from threading import Lock, local
@@ -18,6 +19,7 @@ SQUARABLE = (1e-140, 1e140)
 _CACHED_ENTRIES = 32_768
 # Multiplications from which a product is worth waking the other threads for.
 _LARGE_PRODUCT = 1e9
+_WIDE_PRODUCT = 2e7
 
 
 def cholesky(stack: Array) -> Array:
@@ -151,6 +153,27 @@ def single_threaded() -> Iterator[None]:
 def available_threads() -> int:
     """Threads that work on blocks of rows may use: those BLAS was limited by."""
     return _threads.before if _threads.fits == 1 else 1
+
+
+def wide_product(left: Array, right: Array) -> Array:
+    """left @ right for a ``right`` (..., r, M) of many columns, shared out to threads.
+
+    By threads of our own, each with single-threaded BLAS: waking those of BLAS costs
+    more than it saves here.
+    """
+    n_threads, n_columns = available_threads(), right.shape[-1]
+    if n_threads == 1 or left.size * n_columns < _WIDE_PRODUCT:
+        return left @ right
+    shape = np.broadcast_shapes(left.shape[:-2], right.shape[:-2])
+    result = np.empty((*shape, left.shape[-2], n_columns))
+    bounds = np.linspace(0, n_columns, n_threads + 1).astype(int)
+
+    def part(start: int, stop: int) -> None:
+        result[..., start:stop] = left @ right[..., start:stop]
+
+    with ThreadPoolExecutor(n_threads) as executor:
+        list(executor.map(part, bounds[:-1], bounds[1:]))
+    return result
 
 
 @contextmanager

@@ -20,9 +20,10 @@ _SMALL = 2_500_000
 _MOST_PIVOTS = 1500
 # Floats beside Φ, or beside C and FᵀWΦ, while products of them are formed.
 _DENSE_COPIES = 1.25
-_LOW_RANK_COPIES = 4
-_WHOLE_COPIES = 3
-# Shares of the budget: kept for the next pass, and in blocks on their way.
+_LOW_RANK_COPIES = 5
+_WHOLE_COPIES = 5
+# Shares of the budget: of what these leave, kept for the next pass, both of features
+# and of columns; and in blocks on their way.
 _KEPT_IN_MEMORY, _KEPT_STREAMED = 0.4, 0.1
 _IN_BLOCKS = 1 / 16
 
@@ -94,7 +95,9 @@ def choose_design(kind: str, dictionary: Dictionary) -> Choice | None:
 
     A design asked for by name that cannot be had is refused with its size.
     """
-    return _KINDS[kind](dictionary)
+    entries = int(min(BLOCK_ENTRIES, dictionary.budget.bytes * _IN_BLOCKS / 8))
+    rows = replace(dictionary.rows, entries=max(entries, 1))
+    return _KINDS[kind](replace(dictionary, rows=rows))
 
 
 def _automatic(dictionary: Dictionary) -> Choice | None:
@@ -132,10 +135,11 @@ def _low_rank_only(dictionary: Dictionary) -> Choice:
             "'rbf': use design='auto' for this one"
         )
         raise ValueError(msg)
-    choice = _low_rank(dictionary)
+    choice = _low_rank(dictionary, saving=1)
     if choice is None:
+        most = _most_pivots(dictionary, saving=1)
         msg = (
-            f"design='low-rank' would need more than {_most_pivots(dictionary)} pivots "
+            f"design='low-rank' would need more than {most} pivots "
             f"for {dictionary.words}, within a memory_budget of "
             f"{dictionary.budget.words}: widen the kernel (smaller gamma), raise "
             "memory_budget or use design='auto'"
@@ -164,7 +168,10 @@ DESIGNS = tuple(_KINDS)
 
 def _dense_fits(dictionary: Dictionary) -> bool:
     n_rows, n_basis = dictionary.shape
-    return dictionary.budget.holds(_DENSE_COPIES * n_rows * n_basis)
+    entries = n_rows * n_basis
+    return dictionary.budget.holds(
+        _DENSE_COPIES * entries + min(entries, BLOCK_ENTRIES)
+    )
 
 
 def _dense(dictionary: Dictionary) -> DenseDesign:
@@ -176,43 +183,52 @@ def _whole_fits(dictionary: Dictionary) -> bool:
     return dictionary.shape[1] <= dictionary.most_functions
 
 
-def _most_pivots(dictionary: Dictionary) -> int:
-    """As many as leave the dictionary much smaller than it is, within the budget."""
+def _most_pivots(dictionary: Dictionary, saving: int) -> int:
+    """So many times fewer than functions, or rows, at most; within the budget."""
     n_rows, n_basis = dictionary.shape
     affordable = dictionary.budget.bytes / 8 / _LOW_RANK_COPIES / n_basis
-    return int(min(_MOST_PIVOTS, affordable, min(n_rows, n_basis) // 2))
+    return int(min(_MOST_PIVOTS, affordable, min(n_rows, n_basis) // saving))
 
 
-def _low_rank(dictionary: Dictionary) -> Choice | None:
+def _low_rank(dictionary: Dictionary, saving: int = 2) -> Choice | None:
     if not dictionary.basis.kernel.positive_definite:
         return None
-    most = _most_pivots(dictionary)
+    most = _most_pivots(dictionary, saving)
     expansion = LowRank.of(
         dictionary.basis, tol=TOLERANCE, most=most, seed=dictionary.seed
     )
     if expansion is None:
         return None
     pivots = f"low rank: {expansion.n_features} features describe"
-    return _blocked(dictionary, expansion, _largest_norms(dictionary), pivots)
+    left = _left(dictionary, _LOW_RANK_COPIES * expansion.n_features)
+    return _blocked(dictionary, expansion, _largest_norms(dictionary), left, pivots)
 
 
 def _whole(dictionary: Dictionary, words: str) -> Choice:
     expansion = Whole(dictionary.basis)
-    return _blocked(dictionary, expansion, _exact_norms(dictionary), words)
+    left = _left(dictionary, _WHOLE_COPIES * len(dictionary.basis))
+    return _blocked(dictionary, expansion, _exact_norms(dictionary), left, words)
+
+
+def _left(dictionary: Dictionary, numbers: float) -> float:
+    """Bytes that so many numbers for every function leave of the budget."""
+    return max(0.0, dictionary.budget.bytes - 8 * numbers * len(dictionary.basis))
 
 
 def _blocked(
-    dictionary: Dictionary, expansion: Expansion, norms: Array, words: str
+    dictionary: Dictionary,
+    expansion: Expansion,
+    norms: Array,
+    left: float,
+    words: str,
 ) -> Choice:
-    budget = dictionary.budget.bytes
     share = _KEPT_IN_MEMORY if dictionary.in_memory else _KEPT_STREAMED
-    entries = int(min(BLOCK_ENTRIES, budget * _IN_BLOCKS / 8))
     design = FactoredDesign(
-        rows=replace(dictionary.rows, entries=max(entries, 1)),
+        rows=dictionary.rows,
         basis=dictionary.basis,
         expansion=expansion,
         column_norms=norms,
-        keep=share * budget,
+        keep=share * left,
     )
     return Choice(design, f"{words} {dictionary.words}, in blocks")
 

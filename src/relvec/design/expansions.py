@@ -11,6 +11,7 @@ import numpy as np
 
 from relvec.basis import Basis
 from relvec.design.pivots import Pivots, choose_pivots, first_batch, worst_rows
+from relvec.linalg import wide_product
 from relvec.typing import AnyArray, Array, Indices
 
 _LEAST_TOLERANCE = 1e-11
@@ -123,10 +124,12 @@ class LowRank:
         start = Pivots.none(basis.kernel, centres)
         first = first_batch(len(centres), most, seed)
         finer = _MARGIN * tol * scale
-        pivots, _ = choose_pivots(start, centres, finer, most, first)
+        pivots, features = choose_pivots(start, centres, finer, most, first)
         if len(pivots) > most:
             return None
-        return cls(basis, pivots, tol, scale, most, finer)
+        found = cls(basis, pivots, tol, scale, most, finer)
+        vars(found)["_centre_features"] = features  # no need to evaluate them again
+        return found
 
     @property
     def n_features(self) -> int:
@@ -140,22 +143,25 @@ class LowRank:
         return self.pivots.features(X)
 
     @cached_property
+    def _centre_features(self) -> Array:
+        return self.features(np.asarray(self.basis.centres, dtype=np.float64))
+
+    @cached_property
     def _coefficients(self) -> Array:
         """C (r, M) in column-major order, whose columns are gathered."""
         bias = int(self.basis.bias)
         coefficients = np.zeros((self.n_features, len(self.basis)), order="F")
-        centres = np.asarray(self.basis.centres, dtype=np.float64)
-        coefficients[bias:, bias:] = self.pivots.features(centres).T
+        coefficients[bias:, bias:] = self._centre_features.T
         coefficients[:bias, :bias] = 1.0
         return coefficients
 
     def combine(self, products: Array, functions: Indices | None = None) -> Array:
         if functions is None:
-            return products @ self._coefficients
+            return wide_product(products, self._coefficients)
         return products @ self._coefficients[:, functions]
 
     def transposed(self, gram: Array) -> Array:
-        return self._coefficients.T @ gram
+        return wide_product(gram.T, self._coefficients).T
 
     def diagonal(self, half: Array) -> Array:
         return np.einsum("rm,kmr->km", self._coefficients, half)

@@ -14,7 +14,7 @@ from relvec.design.exact_columns import ExactColumns
 from relvec.design.expansions import Expansion
 from relvec.design.feature_gram import FeatureGram
 from relvec.design.rows import Rows
-from relvec.linalg import solve_lower, threads_for
+from relvec.linalg import solve_lower
 from relvec.typing import Array, Indices
 
 
@@ -86,8 +86,7 @@ class FactoredDesign:
 
     def cross_gram(self, indices: Indices, row_weights: Array) -> Array:
         chosen = self._chosen(indices, row_weights)
-        with threads_for(chosen.size * self.shape[1]):
-            return self.expansion.combine(chosen) / self._divisors
+        return self.expansion.combine(chosen) / self._divisors
 
     def gram(self, indices: Indices, row_weights: Array) -> Array:
         chosen = self._chosen(indices, row_weights)
@@ -116,8 +115,7 @@ class FactoredDesign:
         """ΦᵀWF (K, M, r), its rows still to be divided."""
         gram = self._features.gram(row_weights)
         if self._combined is None or self._combined[0] is not gram:
-            with threads_for(gram.size * self.shape[1]):
-                half = np.stack([self.expansion.transposed(part) for part in gram])
+            half = np.stack([self.expansion.transposed(part) for part in gram])
             self._combined = (gram, half)
         return self._combined[1]
 

@@ -8,7 +8,7 @@ import numpy as np
 from relvec.design.blockwise import in_order
 from relvec.design.expansions import Expansion
 from relvec.design.rows import Rows
-from relvec.linalg import available_threads
+from relvec.linalg import available_threads, stacked
 from relvec.typing import AnyArray, Array
 
 _MOST_REPAIRS = 20
@@ -43,6 +43,7 @@ class FeatureGram:
 
     def project(self, row_weights: Array, values: Array) -> Array:
         """Fᵀvalues (K, r), and the Gram matrix for these weights is there as well."""
+        self._last = None  # its memory may be needed
         for _ in range(_MOST_REPAIRS):
             gram, products, poor = self._pass(row_weights, values)
             if len(poor) == 0:
@@ -70,18 +71,18 @@ class FeatureGram:
         size = self.expansion.n_features
         gram = np.zeros((row_weights.shape[1], size, size))
         products = np.zeros((values.shape[1], size))
-        poor = []
+        poor = _NO_ROWS
 
         def sums(rows: slice, features: Array) -> tuple[Array, Array]:
             weighted = [self._weighted_gram(features, w) for w in row_weights[rows].T]
-            return np.stack(weighted), self._product(values[rows], features)
+            return stacked(weighted), self._product(values[rows], features)
 
         for (part, product), short in self._over_features(sums):
             gram += part
             products += product
-            poor.append(short)
-        found = [rows for rows in poor if len(rows)]
-        return gram, products, _some(np.concatenate(found)) if found else _NO_ROWS
+            if len(short) and poor.size < self.rows.entries:
+                poor = np.concatenate([poor, short]) if len(poor) else short
+        return gram, products, _some(poor)
 
     def _over_features(
         self, sums: Callable[[slice, Array], Result]
@@ -137,7 +138,7 @@ class FeatureGram:
 
 def _some(rows: AnyArray) -> AnyArray:
     """Of many rows a few thousand, spread evenly over all."""
-    return rows[:: -(-len(rows) // _MOST_POOR)]
+    return rows[:: max(1, -(-len(rows) // _MOST_POOR))]
 
 
 def _same(one: Array, two: Array) -> bool:

@@ -10,13 +10,17 @@ LAPACK's own pivoted Cholesky.
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.linalg import blas, lapack, solve_triangular
+from scipy.linalg import blas, lapack
 
+from relvec.basis import blocks
+from relvec.design.blockwise import in_order
 from relvec.kernels import Kernel
+from relvec.linalg import available_threads
 from relvec.typing import AnyArray, Array, Indices
 
 _FIRST_BATCH = 1000
 _BATCH = 500
+_ROOM = 100  # columns to spare for pivots of later batches
 
 
 @dataclass(frozen=True)
@@ -46,9 +50,9 @@ class Pivots:
 
     def features(self, X: AnyArray) -> Array:
         """f(x) of every row, (n, r)."""
+        if len(self) == 0:
+            return np.empty((len(X), 0))
         values = np.ascontiguousarray(self.kernel(X, self.rows), dtype=np.float64)
-        if values.size == 0:
-            return values
         return blas.dtrmm(1.0, self.whitener, values.T, lower=1, overwrite_b=1).T
 
     def residual(self, X: AnyArray, features: Array) -> Array:
@@ -85,9 +89,8 @@ def choose_pivots(
         pivots = pivots.extended(X[batch], features[batch], tol)
         if len(pivots) == size or len(pivots) > most:
             break
-        fresh = _further(pivots, size, X, features)
-        features = np.concatenate([features, fresh], axis=1)
-        residual -= np.einsum("nr,nr->n", fresh, fresh)
+        features = _grown(features, len(pivots))
+        _add_features(pivots, size, X, features, residual)
         batch = worst_rows(residual, tol)
     return pivots, features
 
@@ -106,9 +109,29 @@ def worst_rows(residual: Array, tol: float) -> Indices:
     return over[np.argsort(-residual[over], kind="stable")[:_BATCH]]
 
 
-def _further(pivots: Pivots, known: int, X: AnyArray, features: Array) -> Array:
-    """Features of the pivots beyond those known."""
-    values = pivots.kernel(X, pivots.rows[known:])
-    values -= features @ pivots.factor[known:, :known].T
-    corner = pivots.factor[known:, known:]
-    return solve_triangular(corner, values.T, lower=True, check_finite=False).T
+def _grown(features: Array, size: int) -> Array:
+    """With room for further columns; what is at hand already is used up first."""
+    room = features.base
+    if not isinstance(room, np.ndarray) or room.ndim != 2 or room.shape[1] < size:
+        room = np.empty((len(features), size + _ROOM))
+        room[:, : features.shape[1]] = features
+    return room[:, :size]
+
+
+def _add_features(
+    pivots: Pivots, known: int, X: AnyArray, features: Array, residual: Array
+) -> None:
+    """Fill in the columns of pivots beyond those known, and take them from d."""
+    corner = np.asfortranarray(pivots.whitener[known:, known:])
+    across = pivots.factor[known:, :known].T
+
+    def fill(part: slice) -> None:
+        values = pivots.kernel(X[part], pivots.rows[known:])
+        values -= features[part, :known] @ across
+        fresh = blas.dtrmm(1.0, corner, values.T, lower=1, overwrite_b=1).T
+        features[part, known:] = fresh
+        residual[part] -= np.einsum("nr,nr->n", fresh, fresh)
+
+    parts = blocks(len(X), len(pivots))
+    for _ in in_order(fill, parts, available_threads()):
+        pass

@@ -44,6 +44,8 @@ class Rows:
                 if self.present is not None:
                     first = read - len(X) + part.start
                     rows = rows[self.present[first : first + len(rows)]]
+                if len(rows) == 0:
+                    continue
                 yield slice(number, number + len(rows)), rows
                 number += len(rows)
         if read != expected:

@@ -24,6 +24,7 @@ from relvec.estimators.candidates import (
 from relvec.estimators.progress import logger, progress
 from relvec.estimators.training import Training
 from relvec.estimators.validation import (
+    check_nothing_beside,
     check_same_features,
     note_features,
     validated,
@@ -141,12 +142,7 @@ class SparseKernelModel(BaseEstimator, ABC):
         columns = self._kernel_choice.selects_columns
         rule = (0 if columns else n_drawn(self.candidates), self._seed())
         if isinstance(X, RowBlocks):
-            if y is not None or sample_weight is not None:
-                msg = (
-                    "blocks of rows bring their targets and weights along: name their "
-                    "columns in relvec.data.scan and leave out y and sample_weight"
-                )
-                raise ValueError(msg)
+            check_nothing_beside(y, sample_weight)
             if self._kernel_choice.precomputed:
                 msg = "kernel='precomputed' needs its matrix in memory, not in blocks"
                 raise ValueError(msg)
@@ -213,13 +209,20 @@ class SparseKernelModel(BaseEstimator, ABC):
         )
         choice = choose_design(self.design, dictionary)
         if choice is None:
-            by_rule = isinstance(self.candidates, str) and self.candidates == "auto"
-            candidates = fewer_candidates(candidates, dictionary, by_rule=by_rule)
+            candidates = fewer_candidates(
+                candidates, dictionary, by_rule=self._may_choose_candidates
+            )
+            logger.info("candidates: %d, as many as fit", len(candidates.numbers))
             dictionary = replace(dictionary, basis=candidates.basis)
             choice = choose_design("streamed", dictionary)
             assert choice is not None
         logger.info("design: %s", choice.reason)
         return candidates, choice.design
+
+    @property
+    def _may_choose_candidates(self) -> bool:
+        rule = isinstance(self.candidates, str) and self.candidates == "auto"
+        return rule and not self._kernel_choice.selects_columns
 
     def _maximiser(self, seed: int) -> Sequential | Pooled:
         single = Sequential(

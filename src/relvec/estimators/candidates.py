@@ -142,7 +142,7 @@ def fewer_candidates(
         msg = (
             f"nothing of {dictionary.words} fits into a memory_budget of "
             f"{dictionary.budget.words}, which allows {max(affordable, 0)} candidates: "
-            "raise it, or set candidates to fewer"
+            "raise it, or set candidates to fewer; for kernel=None, leave out features"
         )
         raise ValueError(msg)
     return candidates.fewer(min(affordable, len(candidates.numbers)))
@@ -172,7 +172,7 @@ def n_drawn(candidates: Any) -> int:
 
 def is_centres(candidates: Any) -> bool:
     """Whether centres were given rather than a rule."""
-    return not isinstance(candidates, str) and np.ndim(candidates) > 0
+    return not isinstance(candidates, str) and hasattr(candidates, "__len__")
 
 
 def as_centres(candidates: Any, n_features: int) -> Array:

@@ -11,8 +11,13 @@ from relvec.data import RowBlocks
 from relvec.estimators.accumulation import Accumulated
 from relvec.estimators.base import SparseKernelModel, warn_about
 from relvec.estimators.candidates import MOST_FIXED_CANDIDATES, Candidates, n_drawn
-from relvec.estimators.training import Training
-from relvec.estimators.validation import check_same_features, note_features, validated
+from relvec.estimators.training import Training, targets_of
+from relvec.estimators.validation import (
+    check_nothing_beside,
+    check_same_features,
+    note_features,
+    validated,
+)
 from relvec.likelihoods import gaussian_noise
 from relvec.parameters import as_floats, as_weights, check_noise_variance
 from relvec.typing import Array
@@ -246,9 +251,9 @@ default="auto"
         trial._check_parameters()
         first = not hasattr(trial, "accumulated_")
         if isinstance(X, RowBlocks):
+            check_nothing_beside(y, sample_weight)
             (note_features if first else check_same_features)(trial, X)
-            for block in X:
-                trial._accumulate(block.X, block.y, block.weight)
+            trial._accumulate_blocks(X)
         else:
             X, y = validated(trial, X, y, y_numeric=True, reset=first)
             trial._accumulate(X, y, sample_weight)
@@ -256,6 +261,15 @@ default="auto"
         self.__dict__ = trial.__dict__
         warn_about(self.status_)
         return self
+
+    def _accumulate_blocks(self, blocks: RowBlocks) -> None:
+        for block in blocks:
+            values = targets_of(block)
+            if block.weight is None or block.weight.any():
+                self._accumulate(block.X, values, block.weight)
+        if not hasattr(self, "accumulated_"):
+            msg = "the blocks' weights are all zero: at least one must be positive"
+            raise ValueError(msg)
 
     def _accumulate(self, X: Any, y: Any, sample_weight: Any) -> None:
         values, weights = as_floats("y", y, 1), as_weights(sample_weight, len(X))

@@ -10,6 +10,7 @@ from relvec.parameters import as_weights
 from relvec.typing import AnyArray, Array, Indices
 
 _LARGEST_FEATURE = 1e152
+_TEMPORARIES = 8  # numbers per entry of X while its variance is computed
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ class Training:
         if self.spread is not None:
             return self.spread.variance
         spread = Spread()
-        for part, rows in self.rows.blocks(self.n_features):
+        for part, rows in self.rows.blocks(_TEMPORARIES * self.n_features):
             spread = spread.joined(Spread.of(rows, self.weight[part]))
         return spread.variance
 
@@ -126,15 +127,10 @@ class _Gathered:
         self.counted = 0
 
     def add(self, block: Block) -> None:
-        if block.y is None:
-            msg = (
-                "the blocks have no target: name its column, as in "
-                "scan('rows.parquet', target='y')"
-            )
-            raise ValueError(msg)
+        y = targets_of(block)
         check_magnitude(block.X)
         weight = np.ones(len(block.X)) if block.weight is None else block.weight
-        self.y.append(np.asarray(block.y))
+        self.y.append(y)
         self.weight.append(weight)
         self.spread = self.spread.joined(Spread.of(block.X, weight))
         self._draw(block.X[weight > 0])
@@ -172,6 +168,17 @@ class _Gathered:
             in_memory=False,
             seed=self.seed,
         )
+
+
+def targets_of(block: Block) -> AnyArray:
+    """Its targets, if it has any."""
+    if block.y is None:
+        msg = (
+            "the blocks have no target: name its column, as in "
+            "scan('rows.parquet', target='y')"
+        )
+        raise ValueError(msg)
+    return np.asarray(block.y)
 
 
 def check_magnitude(X: AnyArray) -> None:

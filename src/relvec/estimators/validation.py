@@ -25,6 +25,16 @@ def validated(estimator: Any, X: Any, *y: Any, **checks: Any) -> Any:
         raise ValueError(msg) from error
 
 
+def check_nothing_beside(y: Any, sample_weight: Any) -> None:
+    """Refuse what blocks have themselves."""
+    if y is not None or sample_weight is not None:
+        msg = (
+            "blocks of rows bring their targets and weights along: name their columns "
+            "in relvec.data.scan and leave out y and sample_weight"
+        )
+        raise ValueError(msg)
+
+
 def note_features(estimator: Any, blocks: RowBlocks) -> None:
     """What validation notes of an array, for blocks."""
     estimator.n_features_in_ = blocks.n_features

@@ -35,6 +35,7 @@ _FEWER_ACTIONS = (8, 1)  # where the evidence did not confirm a whole round
 _MOST_ROUNDS = 100
 _SECOND_NOISE = (4.0, 16.0, 64.0, 256.0)  # divide the noise for the second look
 _FIRST_TOL = 1e-2
+_WORTH_ANOTHER = 5.0  # nats found by a look from which the next one is tried
 _SECOND_TOL = 0.3
 _LEAST_GAIN = 0.01  # of a round, as a share of the tolerance
 # Below this share of the target the residual is a difference of nearly equal numbers.
@@ -73,7 +74,7 @@ class Pooled:
             return after
         if ceiling is not None and looking:
             return self._second_look(problem, state, ceiling, tol)
-        if state.exact and self.single.worthwhile(state).size:
+        if state.likelihood.conjugate and self.single.worthwhile(state).size:
             return self._single_step(problem, state)
         return replace(state, exhausted=True)
 
@@ -84,7 +85,8 @@ class Pooled:
 
     def _single_step(self, problem: Problem, state: SequentialState) -> SequentialState:
         after = self.single.step(problem, state)
-        done = self.single.converged(problem, after)
+        unchanged = after.stats is state.stats and len(state.active) > 0
+        done = unchanged or self.single.converged(problem, after)
         return replace(after, looked_again=state.looked_again, exhausted=done)
 
     def _round(
@@ -127,17 +129,20 @@ class Pooled:
     ) -> SequentialState:
         """Search again from this model with less noise, then with the noise free.
 
-        The noise is lowered further if no function enters.
+        The noise is lowered further where no function enters. After a great gain there
+        may be another one.
         """
         beta = state.observations.noise_precision
+        found = state
         for factor in _SECOND_NOISE:
             hot = _with_noise(problem, state, np.minimum(factor * beta, ceiling))
             hot = self._settled(problem, hot, None, _SECOND_TOL)
             if np.setdiff1d(hot.active, state.active).size:
+                found = self._settled(problem, hot, ceiling, tol)
                 break
-        found = self._settled(problem, hot, ceiling, tol)
-        better = found if found.log_evidence > state.log_evidence else state
-        return replace(better, looked_again=True, settled=False)
+        gain = found.log_evidence - state.log_evidence
+        better = found if gain > 0 else state
+        return replace(better, looked_again=gain < _WORTH_ANOTHER, settled=False)
 
     def _settled(
         self,

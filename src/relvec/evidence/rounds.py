@@ -14,6 +14,7 @@ from relvec.linalg import solve_lower
 from relvec.typing import AnyArray, Array, Indices
 
 _LOOSE = (1.0, 0.1)  # early tolerances: at most, and as a share of the best gain
+_LATE = 0.3  # no more than this in sight, a round goes all the way
 _NEWTON_TOL = 0.1  # at most
 _FINER = 1e-2  # at the end, where convergence is quadratic
 _EARLY_NEWTON, _LATE_NEWTON = 2, 100
@@ -129,8 +130,9 @@ def play(
     Tolerances follow the best gain in sight down to ``tol``; at ``tol`` itself single
     actions and Newton's method alternate until neither has anything left to do.
     """
-    best = np.max(state.proposals.gain[candidates.columns], initial=0.0)
-    loose = max(tol, min(_LOOSE[0], _LOOSE[1] * float(best)))
+    best = float(np.max(state.proposals.gain[candidates.columns], initial=0.0))
+    loose = min(_LOOSE[0], _LOOSE[1] * best) if best > _LATE else tol
+    loose = max(tol, loose)
     final = loose == tol
     columns = np.concatenate([state.active, candidates.columns])
     moments = known_moments(problem, state, candidates)

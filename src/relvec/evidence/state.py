@@ -1,9 +1,9 @@
 """The state of the sequential search and how it is set up at a mode.
 
-Where Gram matrices are sound, a state keeps them; elsewhere its statistics come from
-passes over the dictionary. It is exact if moreover the likelihood is conjugate: then
-predicted gains are those of the evidence and the statistics can be updated. Otherwise
-what they predict is to be confirmed by refitting.
+Where Gram matrices are sound, its statistics come from them; elsewhere from passes over
+the dictionary. It is exact if moreover the likelihood is conjugate: then predicted
+gains are those of the evidence and the statistics can be updated. Otherwise what they
+predict is to be confirmed by refitting.
 """
 
 from dataclasses import dataclass, replace
@@ -27,6 +27,9 @@ from relvec.posterior import Posterior
 from relvec.typing import Array, Indices
 
 _ROUNDING = 1e-14
+# Condition up to which Gram matrices, too poor for differences of the evidence, still
+# tell what is worth trying.
+_SEARCH_LIMIT = 1e11
 _MOST_DOUBT = 1e-10  # relative to the log evidence
 _MOST_DRIFT = 2e-3  # updates × √error, found by trial: μ drifts faster than S and Q
 
@@ -39,7 +42,8 @@ class SequentialState:
     observations: PseudoObservations
     log_evidence: float
     stats: Statistics
-    gram: GramStatistics | None  # the same statistics where Gram matrices are sound
+    gram: GramStatistics | None  # the same in Gram form, where digits are left in it
+    exact: bool  # gains are those of the evidence, statistics free to be updated
     proposals: Proposals
     steps: int = 0  # accepted so far
     cursor: int = 0  # where the cyclic selection goes on
@@ -53,11 +57,6 @@ class SequentialState:
     looked_again: bool = False  # the search with less noise has been tried
     exhausted: bool = False  # no round is left that raises the evidence
     solution: Solution | None = None  # the model's posterior in Gram form, if at hand
-
-    @property
-    def exact(self) -> bool:
-        """Whether gains are those of the evidence, statistics free to be updated."""
-        return self.gram is not None and self.likelihood.conjugate
 
     @property
     def active(self) -> Indices:
@@ -81,16 +80,17 @@ def state_at(
     problem: Problem, mode: Mode, known: GramStatistics | None = None
 ) -> SequentialState:
     """The state at a mode; of what is ``known``, the rows' inner products are used."""
-    if mode.posterior.condition < problem.design.gram_limit:
-        reusable = known if mode.likelihood.conjugate else None
-        return state_with(problem, mode, mode.observations, reusable)
+    reusable = known if mode.likelihood.conjugate else None
+    state = state_with(problem, mode, mode.observations, reusable)
+    condition = mode.posterior.condition
+    if condition < problem.design.gram_limit:
+        return state
     stats = observed(problem.design, mode.observations, mode.posterior, mode.eta)
-    return SequentialState(
-        likelihood=mode.likelihood,
-        observations=mode.observations,
-        log_evidence=mode.log_evidence,
+    return replace(
+        state,
         stats=stats,
-        gram=None,
+        gram=state.gram if condition < _SEARCH_LIMIT else None,
+        exact=False,
         proposals=proposals(stats),
     )
 
@@ -127,6 +127,7 @@ def state_with(
         log_evidence=model.log_evidence,
         stats=gram,
         gram=gram,
+        exact=model.likelihood.conjugate,
         proposals=proposals(gram),
         error=_relative_error(gram),
     )

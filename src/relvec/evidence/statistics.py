@@ -11,6 +11,7 @@ import numpy as np
 
 from relvec.design import DEPENDENT, DesignMatrix
 from relvec.likelihoods import PseudoObservations
+from relvec.linalg import wide_product
 from relvec.posterior import Posterior
 from relvec.typing import Array, Indices
 
@@ -84,7 +85,7 @@ def recomputed(
 ) -> GramStatistics:
     """By the Cholesky factor, from inner products alone."""
     beta = noise_precision[:, None]
-    whitened = posterior.whitener @ cross
+    whitened = wide_product(posterior.whitener, cross)
     norms = beta * projections.squared_norms
     explained = (posterior.mean[:, None, :] @ cross)[:, 0]
     return GramStatistics(
