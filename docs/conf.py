@@ -61,12 +61,12 @@ html_theme_options = {
     "navbar_align": "left",
     "navbar_persistent": ["search-button"],
     "navbar_end": ["theme-switcher"],
-    "header_links_before_dropdown": 7,
+    "header_links_before_dropdown": 8,
     "show_toc_level": 2,
     "footer_start": ["copyright"],
     "footer_end": [],
     "pygments_light_style": "tango",
 }
-_without_sidebar = ("index", "theory/*", "notation", "limits", "changelog")
+_without_sidebar = ("index", "notation", "limits", "benchmarks", "changelog")
 html_sidebars = {page: [] for page in _without_sidebar}
 html_math_renderer = "mathml"

@@ -6,6 +6,7 @@ ORDER = (
     "plot_evidence_trace.py",
     "plot_sparse_linear.py",
     "plot_own_dictionary.py",
+    "plot_large_data.py",
 )
 
 

@@ -56,7 +56,7 @@ class SparseBayes:
     status : Status
         How the search ended; its value says what that means and what to do.
     n_iter : int
-        Accepted steps.
+        Accepted steps: rounds of the pool, or single actions.
     n_basis : int
         Columns of the dictionary.
     posterior : Posterior

@@ -68,6 +68,11 @@ def _solve_stack(factors: Array, right: Array, *, transposed: bool) -> Array:
     return np.stack([lapack.dtrtrs(L.T, b, lower=0, trans=trans)[0] for L, b in pairs])
 
 
+def stacked(matrices: list[Array]) -> Array:
+    """All of them in one array; a single one is not copied."""
+    return matrices[0][None] if len(matrices) == 1 else np.stack(matrices)
+
+
 def column_norms(matrix: Array, row_weights: Array) -> Array:
     """√(Σₙ vₙ φₙₘ²) per column, for entries of any magnitude."""
     peak = np.maximum(matrix.max(axis=0, initial=0.0), -matrix.min(axis=0, initial=0.0))

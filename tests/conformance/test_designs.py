@@ -5,16 +5,58 @@ import pytest
 from numpy.testing import assert_allclose
 from oracles import covariance
 
-from relvec.design import DenseDesign
+from relvec.basis import Basis
+from relvec.data import Block
+from relvec.design import DenseDesign, FactoredDesign, LowRank, Rows, Whole
+from relvec.kernels import Columns, Linear
 
 RNG = np.random.default_rng(7)
 ENTRIES = RNG.standard_normal((17, 9))
 SAMPLE_WEIGHT = RNG.uniform(0.5, 2.0, 17)
 
 
+def unheld(design):
+    return isinstance(design, FactoredDesign)
+
+
 def read_only(array):
     array.setflags(write=False)
     return array
+
+
+def in_memory():
+    return Rows.of(ENTRIES)
+
+
+def in_blocks():
+    """Three blocks that are cut again into smaller ones."""
+    blocks = [Block(part) for part in np.split(ENTRIES, [4, 11])]
+    return Rows(blocks, 17, entries=20)
+
+
+def some_absent():
+    """Rows that do not count, a whole block of them among those."""
+    present = np.ones(25, dtype=bool)
+    present[[0, 7, 8, 9, 10, 15, 16, 24]] = False
+    all_rows = np.full((25, 9), 1e3)
+    all_rows[present] = ENTRIES
+    blocks = [Block(part) for part in np.split(all_rows, [7, 11, 20])]
+    return Rows(blocks, 17, present, entries=30)
+
+
+NORMS = np.sqrt(SAMPLE_WEIGHT @ ENTRIES**2)
+
+
+def whole(rows, keep=1e6):
+    basis = Basis(Columns(), np.arange(9), bias=False)
+    return FactoredDesign(rows, basis, Whole(basis), NORMS, keep)
+
+
+def low_rank(rows, keep=1e6):
+    """Nine inner products with nine centres: of full rank, so exact."""
+    basis = Basis(Linear(), np.eye(9), bias=False)
+    expansion = LowRank.of(basis, tol=1e-9, most=9, seed=0)
+    return FactoredDesign(rows, basis, expansion, NORMS, keep)
 
 
 DESIGNS = {
@@ -28,12 +70,21 @@ DESIGNS = {
     "dense, strided": lambda: DenseDesign.weighted(
         np.repeat(ENTRIES, 2, axis=0)[::2], SAMPLE_WEIGHT
     ),
+    "whole": lambda: whole(in_memory()),
+    "whole, in blocks": lambda: whole(in_blocks()),
+    "whole, nothing kept": lambda: whole(in_blocks(), keep=0),
+    "whole, some rows absent": lambda: whole(some_absent()),
+    "low rank": lambda: low_rank(in_memory()),
+    "low rank, in blocks": lambda: low_rank(in_blocks()),
+    "low rank, nothing kept": lambda: low_rank(in_blocks(), keep=0),
+    "low rank, some rows absent": lambda: low_rank(some_absent()),
 }
 INDICES = [np.array([], dtype=int), np.array([4]), np.array([7, 0, 3]), np.arange(9)]
 WEIGHTS = {
     "one output": RNG.uniform(0.1, 2, (17, 1)),
     "three outputs": RNG.uniform(0.1, 2, (17, 3)),
 }
+TARGETS = RNG.standard_normal((17, 3))
 
 
 @pytest.fixture(params=DESIGNS)
@@ -55,7 +106,7 @@ UNIT = ENTRIES / np.sqrt(SAMPLE_WEIGHT @ ENTRIES**2)
 
 
 def test_columns_have_unit_norm_under_the_sample_weights(design):
-    norms = design.squared_norms(SAMPLE_WEIGHT[:, None])
+    norms, _ = design.project(SAMPLE_WEIGHT[:, None], np.zeros((17, 1)))
 
     assert design.shape == (17, 9)
     assert_allclose(norms, np.ones((1, 9)), rtol=1e-13)
@@ -81,8 +132,59 @@ def test_cross_gram(design, indices, weights):
     assert_allclose(design.cross_gram(indices, weights), expected, atol=1e-13)
 
 
-def test_squared_norms(design, weights):
-    assert_allclose(design.squared_norms(weights), weights.T @ UNIT**2, rtol=1e-13)
+def test_gram(design, indices, weights):
+    columns = UNIT[:, indices]
+    expected = np.stack([(columns.T * w) @ columns for w in weights.T])
+
+    assert_allclose(design.gram(indices, weights), expected, atol=1e-13)
+
+
+@pytest.mark.parametrize("n_outputs", [1, 2])
+def test_project_with_weights_shared_by_all_outputs(design, n_outputs):
+    weights, target = WEIGHTS["one output"], TARGETS[:, :n_outputs]
+    squares, products = design.project(weights, target)
+
+    assert_allclose(squares, weights.T @ UNIT**2, rtol=1e-12)
+    assert_allclose(products, (weights * target).T @ UNIT, atol=1e-12)
+
+
+def test_project_with_weights_of_each_output(design):
+    weights = WEIGHTS["three outputs"]
+    squares, products = design.project(weights, TARGETS)
+
+    assert_allclose(squares, weights.T @ UNIT**2, rtol=1e-12)
+    assert_allclose(products, (weights * TARGETS).T @ UNIT, atol=1e-12)
+
+
+def test_other_weights_than_last_time(design):
+    """What is kept from one product does not leak into the next."""
+    indices = np.array([6, 1])
+    for weights in (*WEIGHTS.values(), WEIGHTS["one output"] * 3):
+        expected = np.stack([(UNIT[:, indices].T * w) @ UNIT for w in weights.T])
+        assert_allclose(design.cross_gram(indices, weights), expected, atol=1e-13)
+
+
+def test_products_can_be_repeated(design, indices):
+    """The second and third time features and columns may come from memory."""
+    w = np.ones((1, len(indices)))
+    for _ in range(3):
+        assert_allclose(design.matvec(w, indices), UNIT[:, indices] @ w.T, atol=1e-13)
+        assert_allclose(design.rmatvec(TARGETS), TARGETS.T @ UNIT, atol=1e-13)
+
+
+def test_a_refined_design_holds_the_same_dictionary(design, indices, weights):
+    better = design.refined()
+    if better is None:
+        return
+    expected = np.stack([(UNIT[:, indices].T * w) @ UNIT for w in weights.T])
+
+    assert better.shape == design.shape
+    assert_allclose(better.column_norms, design.column_norms)
+    assert_allclose(better.cross_gram(indices, weights), expected, atol=1e-13)
+
+
+def test_gram_matrices_are_trusted_up_to_a_limit(design):
+    assert 1e6 <= design.gram_limit <= 1e14
 
 
 @pytest.mark.parametrize("smallest", [1.0, 1e-9], ids=["Gram", "orthogonal"])
@@ -118,7 +220,10 @@ def test_sparsity_of_a_column_in_the_span_of_the_chosen_is_zero_or_true(design):
         found = design.sparsity(*only, design.factor(*only))[0, 2]
         exact = alpha - alpha**2 / (alpha + 1e9)
 
-        assert_allclose(found, exact, rtol=1e-4)
+        # A design that is not held may not see it, and then says so.
+        if unheld(design) and found == 0:
+            continue
+        assert_allclose(found, exact, rtol=1e-3 if unheld(design) else 1e-4)
 
 
 def test_entries_of_any_magnitude():

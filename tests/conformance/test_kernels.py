@@ -12,7 +12,7 @@ from sklearn.metrics.pairwise import (
     sigmoid_kernel,
 )
 
-from relvec.kernels import Checked, Gaussian, Linear, Polynomial, Sigmoid
+from relvec.kernels import Checked, Columns, Gaussian, Linear, Polynomial, Sigmoid
 
 RNG = np.random.default_rng(11)
 
@@ -58,6 +58,57 @@ def test_positive_semi_definite_where_promised(name):
     values = np.linalg.eigvalsh(KERNELS[name][0](X, X))
 
     assert values.min() > -1e-10 * values.max()
+
+
+def test_what_is_promised_to_be_definite():
+    promised = [name for name in KERNELS if KERNELS[name][0].positive_definite]
+
+    assert promised == [*DEFINITE, "Checked"]
+    assert not Polynomial(3, 1.0, -1.0).positive_definite
+    assert not Polynomial(1.5, 1.0, 1.0).positive_definite
+    assert not Checked(linear_kernel).positive_definite
+    assert not Columns().positive_definite
+
+
+@pytest.mark.parametrize("n_features", [1, 3, 40])
+def test_the_diagonal_agrees_with_the_matrix(pair, n_features):
+    kernel, _ = pair
+    X = RNG.standard_normal((8, n_features))
+
+    assert_allclose(kernel.diagonal(X), np.diag(kernel(X, X)), rtol=1e-12)
+
+
+def test_the_diagonal_of_a_callable_is_evaluated_one_by_one():
+    X = RNG.standard_normal((8, 3))
+
+    assert_allclose(Checked(linear_kernel).diagonal(X), np.sum(X**2, axis=1))
+
+
+def test_columns_are_no_kernel_of_two_rows():
+    with pytest.raises(TypeError, match="no diagonal"):
+        Columns().diagonal(np.eye(3))
+
+
+def test_single_precision_rows(pair):
+    kernel, reference = pair
+    X = RNG.standard_normal((8, 3)).astype(np.float32)
+
+    assert_allclose(kernel(X, X), reference(X, X), rtol=1e-5, atol=1e-6)
+
+
+def test_no_rows(pair):
+    kernel, _ = pair
+    X = RNG.standard_normal((4, 20))
+
+    assert kernel(X[:0], X).shape == (0, 4)
+
+
+def test_rows_are_not_written_to(pair):
+    kernel, _ = pair
+    X = RNG.standard_normal((4, 20))
+    X.setflags(write=False)
+
+    assert kernel(X, X).flags.writeable
 
 
 def test_pickling(pair):

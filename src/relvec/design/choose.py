@@ -11,21 +11,22 @@ from relvec.design.dense import DenseDesign
 from relvec.design.expansions import Expansion, LowRank, Whole
 from relvec.design.factored import FactoredDesign
 from relvec.design.rows import Rows
-from relvec.linalg import column_norms
+from relvec.linalg import available_threads, column_norms
 from relvec.typing import Array
 
 TOLERANCE = 1e-4  # of an entry of Φ, relative to the largest k(x, x)
 # Up to so many entries Φ itself is as fast as anything.
 _SMALL = 2_500_000
 _MOST_PIVOTS = 1500
+_TALL = 4  # times as many rows as functions: their inner products are much smaller
 # Floats beside Φ, or beside C and FᵀWΦ, while products of them are formed.
 _DENSE_COPIES = 1.25
 _LOW_RANK_COPIES = 5
-_WHOLE_COPIES = 5
+_WHOLE_COPIES = 7
 # Shares of the budget: of what these leave, kept for the next pass, both of features
 # and of columns; and in blocks on their way.
 _KEPT_IN_MEMORY, _KEPT_STREAMED = 0.4, 0.1
-_IN_BLOCKS = 1 / 16
+_IN_BLOCKS = 1 / 8
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,8 @@ def choose_design(kind: str, dictionary: Dictionary) -> Choice | None:
 
     A design asked for by name that cannot be had is refused with its size.
     """
-    entries = int(min(BLOCK_ENTRIES, dictionary.budget.bytes * _IN_BLOCKS / 8))
+    share = _IN_BLOCKS / (1 + available_threads())
+    entries = int(min(BLOCK_ENTRIES, dictionary.budget.bytes * share / 8))
     rows = replace(dictionary.rows, entries=max(entries, 1))
     return _KINDS[kind](replace(dictionary, rows=rows))
 
@@ -105,15 +107,14 @@ def _automatic(dictionary: Dictionary) -> Choice | None:
     small = n_rows * n_basis <= _SMALL or n_rows <= n_basis // 4
     if dictionary.in_memory and small and _dense_fits(dictionary):
         return Choice(_dense(dictionary), f"dense: only {dictionary.words}")
-    if dictionary.in_memory and n_rows >= 4 * n_basis and _whole_fits(dictionary):
-        return _whole(dictionary, "many more rows than")
     low_rank = _low_rank(dictionary)
     if low_rank is not None:
         return low_rank
-    if dictionary.in_memory and _dense_fits(dictionary):
+    tall = n_rows >= _TALL * n_basis
+    if dictionary.in_memory and not tall and _dense_fits(dictionary):
         return Choice(_dense(dictionary), f"dense: {dictionary.words}, of high rank")
     if _whole_fits(dictionary):
-        return _whole(dictionary, "too large for dense, with")
+        return _whole(dictionary)
     return None
 
 
@@ -153,7 +154,7 @@ def _streamed(dictionary: Dictionary) -> Choice | None:
     if low_rank is not None:
         return low_rank
     if _whole_fits(dictionary):
-        return _whole(dictionary, "streamed, with")
+        return _whole(dictionary)
     return None
 
 
@@ -204,9 +205,10 @@ def _low_rank(dictionary: Dictionary, saving: int = 2) -> Choice | None:
     return _blocked(dictionary, expansion, _largest_norms(dictionary), left, pivots)
 
 
-def _whole(dictionary: Dictionary, words: str) -> Choice:
+def _whole(dictionary: Dictionary) -> Choice:
     expansion = Whole(dictionary.basis)
     left = _left(dictionary, _WHOLE_COPIES * len(dictionary.basis))
+    words = "inner products of all functions of"
     return _blocked(dictionary, expansion, _exact_norms(dictionary), left, words)
 
 

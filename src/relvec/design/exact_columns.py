@@ -16,6 +16,8 @@ Result = TypeVar("Result")
 # Blocks of kept columns are this many times smaller than those to be evaluated, to
 # stay in the processor's cache.
 _CACHED_WIDTH = 8
+# Of the largest diagonal element of a Gram matrix, per column: what rounding may take.
+_SHIFT = 1e-15
 
 
 class ExactColumns:
@@ -66,15 +68,23 @@ class ExactColumns:
         gram = (
             identity + root * self._gram(indices, precision, identity) * root[:, None]
         )
-        factor = cholesky(gram)
-        if gram.diagonal().max(initial=1.0) < GRAM_LIMIT:
-            return factor
+        largest = gram.diagonal().max(initial=1.0)
+        if largest < GRAM_LIMIT:
+            return cholesky(gram)
         # The factor has lost digits; whitened by it, the stacked rows [√BΦA^(-1/2); I]
-        # are nearly orthogonal, and the factor of what is left of them has not.
-        whitener = solve_lower(factor[None], identity[None])[0]
-        left = whitener @ whitener.T
-        left += self._gram(indices, precision, (whitener * root).T)
-        return factor @ cholesky(left)
+        # are nearly orthogonal, and the factor of what is left of them has not. Where
+        # rounding left none, that of a matrix a little larger will do, once more.
+        try:
+            factor, corrections = cholesky(gram), 1
+        except np.linalg.LinAlgError:
+            shift = _SHIFT * len(gram) * largest
+            factor, corrections = cholesky(gram + shift * identity), 2
+        for _ in range(corrections):
+            whitener = solve_lower(factor[None], identity[None])[0]
+            left = whitener @ whitener.T
+            left += self._gram(indices, precision, (whitener * root).T)
+            factor = factor @ cholesky(left)
+        return factor
 
     def _gram(self, indices: Indices, precision: Array, mixing: Array) -> Array:
         """(Φ mixing)ᵀB(Φ mixing)."""
@@ -103,6 +113,7 @@ class ExactColumns:
             parts = blocks(len(columns), _CACHED_WIDTH * max(1, len(indices)))
             yield from in_order(again, parts, available_threads())
             return
+        self._kept = None  # its memory may be needed
         n_rows = self.rows.n_rows
         keeping = 8.0 * n_rows * len(indices) <= self.keep
         store = np.empty((n_rows, len(indices))) if keeping else None

@@ -11,6 +11,7 @@ import numpy as np
 
 from relvec.basis import Basis
 from relvec.design.pivots import Pivots, choose_pivots, first_batch, worst_rows
+from relvec.design.rows import Rows
 from relvec.linalg import wide_product
 from relvec.typing import AnyArray, Array, Indices
 
@@ -37,6 +38,10 @@ class Expansion(Protocol):
 
     def features(self, X: AnyArray) -> Array:
         """F of some rows, but for the ones."""
+        ...
+
+    def known(self, rows: Rows) -> Array | None:
+        """F of all rows, if it is at hand."""
         ...
 
     def combine(self, products: Array, functions: Indices | None = None) -> Array:
@@ -80,6 +85,9 @@ class Whole:
 
     def features(self, X: AnyArray) -> Array:
         return self.basis(X)
+
+    def known(self, rows: Rows) -> None:
+        return None
 
     def combine(self, products: Array, functions: Indices | None = None) -> Array:
         return products if functions is None else products[..., functions]
@@ -141,6 +149,9 @@ class LowRank:
 
     def features(self, X: AnyArray) -> Array:
         return self.pivots.features(X)
+
+    def known(self, rows: Rows) -> Array | None:
+        return self._centre_features if rows.are(self.basis.centres) else None
 
     @cached_property
     def _centre_features(self) -> Array:

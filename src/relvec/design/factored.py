@@ -14,7 +14,7 @@ from relvec.design.exact_columns import ExactColumns
 from relvec.design.expansions import Expansion
 from relvec.design.feature_gram import FeatureGram
 from relvec.design.rows import Rows
-from relvec.linalg import solve_lower
+from relvec.linalg import solve_lower, stacked
 from relvec.typing import Array, Indices
 
 
@@ -115,7 +115,7 @@ class FactoredDesign:
         """ΦᵀWF (K, M, r), its rows still to be divided."""
         gram = self._features.gram(row_weights)
         if self._combined is None or self._combined[0] is not gram:
-            half = np.stack([self.expansion.transposed(part) for part in gram])
+            half = stacked([self.expansion.transposed(part) for part in gram])
             self._combined = (gram, half)
         return self._combined[1]
 

@@ -5,10 +5,11 @@ from typing import TypeAlias, TypeVar
 
 import numpy as np
 
+from relvec.basis import blocks
 from relvec.design.blockwise import in_order
 from relvec.design.expansions import Expansion
 from relvec.design.rows import Rows
-from relvec.linalg import available_threads, stacked
+from relvec.linalg import available_threads, stacked, threads_for
 from relvec.typing import AnyArray, Array
 
 _MOST_REPAIRS = 20
@@ -33,6 +34,10 @@ class FeatureGram:
         self.passes = 0
         self._last: tuple[Array, Array] | None = None  # row weights, Gram matrices
         self._kept: list[Features] = []
+        known = expansion.known(rows)
+        if known is not None and self._size() <= keep:
+            parts = blocks(len(known), expansion.n_features, rows.entries)
+            self._kept = [(part, known[part]) for part in parts]
 
     def gram(self, row_weights: Array) -> Array:
         """FᵀWF (K, r, r)."""
@@ -73,8 +78,12 @@ class FeatureGram:
         products = np.zeros((values.shape[1], size))
         poor = _NO_ROWS
 
+        alone = self._threads() == 1
+
         def sums(rows: slice, features: Array) -> tuple[Array, Array]:
-            weighted = [self._weighted_gram(features, w) for w in row_weights[rows].T]
+            weights = row_weights[rows].T
+            with threads_for(features.size * size if alone else 0):
+                weighted = [self._weighted_gram(features, w) for w in weights]
             return stacked(weighted), self._product(values[rows], features)
 
         for (part, product), short in self._over_features(sums):
@@ -97,13 +106,16 @@ class FeatureGram:
             poor = expansion.poor(X, features)
             return sums(rows, features), poor, (rows, features)
 
+        def again(item: Features) -> Result:
+            return sums(*item)
+
         if kept:
-            for rows, features in kept:
-                yield sums(rows, features), _NO_ROWS
+            for result in in_order(again, kept, self._threads()):
+                yield result, _NO_ROWS
             return
-        blocks = self.rows.blocks(expansion.n_features)
+        passing = self.rows.blocks(expansion.n_features)
         collected = []
-        for result, poor, part in in_order(fresh, blocks, available_threads()):
+        for result, poor, part in in_order(fresh, passing, self._threads()):
             if keeping:
                 collected.append(part)
             yield result, poor
@@ -131,6 +143,11 @@ class FeatureGram:
         gram[0, 1:] = gram[1:, 0] = weights @ features
         gram[1:, 1:] = inner
         return gram
+
+    def _threads(self) -> int:
+        """One where each would hold a Gram matrix larger than a block."""
+        large = self.expansion.n_features**2 > self.rows.entries
+        return 1 if large else available_threads()
 
     def _size(self) -> float:
         return 8.0 * self.rows.n_rows * self.expansion.n_features

@@ -24,6 +24,12 @@ class Rows:
         """Rows in memory, all of them."""
         return cls((Block(X),), len(X))
 
+    def are(self, X: AnyArray) -> bool:
+        """Whether these are the rows of that very array."""
+        if self.present is not None or not isinstance(self.source, tuple):
+            return False
+        return len(self.source) == 1 and self.source[0].X is X
+
     def whole(self) -> AnyArray:
         """All rows at once, those in memory as they are."""
         parts = [block.X for block in self.source]

@@ -22,7 +22,7 @@ from relvec.parameters import as_floats, check_count, check_number, check_positi
 from relvec.typing import AnyArray, Array, Indices
 
 # Rows drawn as centres by candidates="auto"; all of them up to here.
-MOST_CANDIDATES = 20_000
+MOST_CANDIDATES = 10_000
 # Of partial_fit, which keeps the Gram matrix of all candidates.
 MOST_FIXED_CANDIDATES = 2000
 # Where neither low rank nor dense is possible, time grows with the square of these.
@@ -189,4 +189,6 @@ def as_centres(candidates: Any, n_features: int) -> Array:
 
 def _first_of_equals(rows: AnyArray) -> Indices:
     """Numbers of the rows that equal no earlier one, ascending."""
+    if rows.shape[1] and len(np.unique(rows[:, 0])) == len(rows):
+        return np.arange(len(rows))
     return np.sort(np.unique(rows, axis=0, return_index=True)[1])

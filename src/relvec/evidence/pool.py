@@ -51,14 +51,16 @@ def climb(pool: Pool, tol: float, most: int) -> int:
     """The action that gains most, again and again, then pairs; how many were taken."""
     propose = _propose_one if len(pool.quality) == 1 else _propose
     taken = 0
-    while taken < most and len(pool.prior_variance):
-        target, gain = propose(pool)
-        best = int(gain.argmax())
-        if gain[best] > tol:
-            pool.move(best, target[best])
-        elif most - taken < 2 or not _exchange(pool, tol):
-            return taken
-        taken += 1
+    # What is not usable is computed all the same, and not looked at.
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        while taken < most and len(pool.prior_variance):
+            target, gain = propose(pool)
+            best = int(gain.argmax())
+            if gain[best] > tol:
+                pool.move(best, target[best])
+            elif most - taken < 2 or not _exchange(pool, tol):
+                break
+            taken += 1
     return taken
 
 

@@ -106,7 +106,7 @@ class Pooled:
                 problem, state, candidates, ceiling=ceiling, tol=tol, most=most
             )
             after = _confirmed(problem, state, outcome, tol)
-            if after is not None or conjugate:
+            if after is not None or (conjugate and outcome.gain > -tol):
                 break
         if after is None:
             return None

@@ -20,6 +20,8 @@ _FINER = 1e-2  # at the end, where convergence is quadratic
 _EARLY_NEWTON, _LATE_NEWTON = 2, 100
 _MOST_ALTERNATIONS = 100
 _SHORT_LIST = 2  # candidates looked at for each that joins
+_FEW = 8  # candidates that a pool should have
+_TINY = np.finfo(float).tiny
 _COPY = 1 - 1e-10  # |cosine| from which a candidate is a copy of an active function
 
 
@@ -41,14 +43,16 @@ class Rounds:
         short = self._short_list(gaining, options.gain, state)
         products = problem.design.gram(short, state.observations.row_weights)
         norms = np.sqrt(gram.projections.squared_norms)
-        lengths = norms[:, short]
-        scaled = products / (lengths[:, :, None] * lengths[:, None, :])
-        cosines = np.max(np.abs(scaled), axis=0)
-        scale = norms[:, gram.active, None] * lengths[:, None, :]
+        scale = norms[:, gram.active, None] * norms[:, None, short]
         copies = np.abs(gram.cross[:, :, short]) > _COPY * scale
-        chosen = np.array(
-            self._unlike(cosines, ~np.any(copies, axis=(0, 1))), dtype=np.intp
-        )
+        fresh = ~np.any(copies, axis=(0, 1))
+        chosen = self._unlike(_likeness(products), fresh, self.width)
+        if len(chosen) < _FEW and _condition(gram) < problem.design.gram_limit:
+            # All alike, as with wide kernels; what the model leaves of them is not.
+            cross = gram.cross[:, :, short]
+            explained = np.swapaxes(cross, 1, 2) @ (gram.covariance @ cross)
+            left = products / gram.noise_precision[:, None, None] - explained
+            chosen = self._unlike(_likeness(left), fresh, _FEW)
         return Candidates(short[chosen], products[:, chosen[:, None], chosen])
 
     def _short_list(
@@ -67,7 +71,7 @@ class Rounds:
             return np.roll(gaining, -np.searchsorted(gaining, state.cursor))[:most]
         return gaining[np.argsort(-gain[gaining], kind="stable")][:most]
 
-    def _unlike(self, cosines: Array, free: AnyArray) -> list[int]:
+    def _unlike(self, cosines: Array, free: AnyArray, most: int) -> Indices:
         """Places in the list, in turn, that are unlike all chosen before."""
         chosen: list[int] = []
         free = free.copy()
@@ -75,9 +79,22 @@ class Rounds:
             if free[place]:
                 chosen.append(place)
                 free &= cosines[place] < self.likeness
-                if len(chosen) == self.width:
+                if len(chosen) == most:
                     break
-        return chosen
+        return np.array(chosen, dtype=np.intp)
+
+
+def _condition(gram: GramStatistics) -> float:
+    """Largest diagonal element of I + A^(-1/2)ΦᵀBΦA^(-1/2)."""
+    norms = gram.noise_precision[:, None] * gram.projections.squared_norms
+    ratios = norms[:, gram.active] / gram.prior_precision
+    return 1 + float(np.max(ratios, initial=0.0))
+
+
+def _likeness(products: Array) -> Array:
+    """|cosine| of functions with these inner products, the largest of any output."""
+    size = np.sqrt(np.maximum(np.diagonal(products, axis1=1, axis2=2), _TINY))
+    return np.max(np.abs(products) / (size[:, :, None] * size[:, None, :]), axis=0)
 
 
 def _best_of_groups(gaining: Indices, gain: Array, n_groups: int) -> Indices:

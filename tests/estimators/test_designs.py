@@ -1,0 +1,307 @@
+"""However the dictionary is held, the model is the same; candidates= and design=."""
+
+import logging
+import re
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.base import clone
+
+from relvec import RVC, RVR
+from relvec.data import noisy_sinc, scan, two_mixtures
+
+NOISE = 0.1
+RNG = np.random.default_rng(3)
+X = RNG.uniform(-10, 10, (1200, 2))
+Y = np.sinc(np.hypot(X[:, 0], X[:, 1]) / np.pi) + NOISE * RNG.standard_normal(1200)
+POINTS, LABELS = two_mixtures(600, seed=0)
+WEIGHTS = RNG.integers(0, 3, 1200).astype(float)
+
+DESIGNS = ["low-rank", "streamed"]
+
+
+def regression(**parameters):
+    return RVR(gamma=1 / 4**2, **parameters)
+
+
+def classification(**parameters):
+    return RVC(gamma=1 / 0.5**2, **parameters)
+
+
+@pytest.fixture(scope="module")
+def dense_regression():
+    return regression(design="dense").fit(X, Y)
+
+
+@pytest.fixture(scope="module")
+def dense_classification():
+    return classification(design="dense").fit(POINTS, LABELS)
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+def test_regression_agrees_with_the_dense_one(design, dense_regression):
+    model = regression(design=design).fit(X, Y)
+    mean, std = model.predict(X, return_std=True)
+    dense_mean, dense_std = dense_regression.predict(X, return_std=True)
+
+    assert np.sqrt(np.mean((mean - dense_mean) ** 2)) < 0.1 * NOISE
+    assert_allclose(std, dense_std, rtol=0.02)
+    assert_allclose(model.log_evidence_, dense_regression.log_evidence_, atol=3.0)
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+def test_few_functions_give_the_very_same_model(design):
+    """With few candidates there is one maximum, and every design finds it."""
+    x, y = noisy_sinc(400, seed=1)
+    centres = np.linspace(-10, 10, 40)[:, None]
+    parameters = {"gamma": 1 / 3**2, "candidates": centres}
+    dense = RVR(design="dense", **parameters).fit(x, y)
+    model = RVR(design=design, **parameters).fit(x, y)
+
+    assert_allclose(model.relevance_vectors_, dense.relevance_vectors_)
+    assert_allclose(model.log_evidence_, dense.log_evidence_, atol=1e-3)
+    assert_allclose(model.predict(x), dense.predict(x), atol=1e-3 * NOISE)
+    assert_allclose(model.noise_variance_, dense.noise_variance_, rtol=1e-3)
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+def test_classification_agrees_with_the_dense_one(design, dense_classification):
+    model = classification(design=design).fit(POINTS, LABELS)
+    found = model.predict_proba(POINTS)[:, 1]
+    expected = dense_classification.predict_proba(POINTS)[:, 1]
+
+    assert np.mean(np.abs(found - expected)) < 0.01
+    assert_allclose(model.log_evidence_, dense_classification.log_evidence_, atol=1.0)
+
+
+@pytest.mark.parametrize("design", ["dense", *DESIGNS])
+def test_weights_are_repetitions(design):
+    """Rows of weight zero are absent, those of weight two are there twice."""
+    counts = WEIGHTS.astype(int)
+    centres = X[::20]
+    weighted = regression(design=design, candidates=centres)
+    weighted.fit(X, Y, sample_weight=WEIGHTS)
+    repeated = regression(design=design, candidates=centres)
+    repeated.fit(np.repeat(X, counts, axis=0), np.repeat(Y, counts))
+
+    assert_allclose(weighted.log_evidence_, repeated.log_evidence_, rtol=1e-6)
+    assert_allclose(weighted.predict(X), repeated.predict(X), atol=1e-3 * NOISE)
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+def test_relevance_counts_rows_of_weight_zero_too(design):
+    model = regression(design=design).fit(X, Y, sample_weight=WEIGHTS)
+
+    assert np.all(WEIGHTS[model.relevance_] > 0)
+    assert_allclose(model.relevance_vectors_, X[model.relevance_])
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+def test_weighted_classification_agrees_with_the_dense_one(design):
+    weights = WEIGHTS[:600]
+    expected = classification(design="dense").fit(POINTS, LABELS, sample_weight=weights)
+    model = classification(design=design).fit(POINTS, LABELS, sample_weight=weights)
+    difference = model.predict_proba(POINTS) - expected.predict_proba(POINTS)
+
+    assert np.mean(np.abs(difference)) < 0.01
+    assert np.all(weights[model.relevance_] > 0)
+
+
+@pytest.mark.parametrize("schedule", ["pool", "greedy"])
+@pytest.mark.parametrize("design", DESIGNS)
+def test_both_schedules_run_on_every_design(design, schedule):
+    x, y = noisy_sinc(200, seed=0)
+    model = RVR(gamma=1 / 3**2, design=design, schedule=schedule).fit(x, y)
+
+    assert model.score(x, np.sinc(x[:, 0] / np.pi)) > 0.98
+    assert model.status_.success
+
+
+def test_kernels_that_are_not_definite_go_through_blocks():
+    """Sigmoid and any callable: held whole, in blocks."""
+
+    def cauchy(A, B):
+        return 1 / (1 + ((A[:, None] - B) ** 2).sum(axis=-1) / 9)
+
+    x, y = noisy_sinc(300, seed=0)
+    y = y + np.tanh(x[:, 0])
+    for kernel in ("sigmoid", cauchy):
+        dense = RVR(kernel, gamma=0.1, design="dense", candidates=50).fit(x, y)
+        model = RVR(kernel, gamma=0.1, design="streamed", candidates=50).fit(x, y)
+        assert_allclose(model.predict(x), dense.predict(x), atol=0.1 * NOISE)
+
+
+def test_features_as_dictionary():
+    features = RNG.standard_normal((800, 30))
+    target = features[:, 3] - 2 * features[:, 17] + 0.1 * RNG.standard_normal(800)
+    dense = RVR(kernel=None, design="dense").fit(features, target)
+    model = RVR(kernel=None, design="streamed").fit(features, target)
+
+    assert np.array_equal(model.relevance_, dense.relevance_)
+    assert {3, 17} <= set(model.relevance_)
+    assert_allclose(model.coef_, dense.coef_, atol=1e-5)
+
+
+@pytest.mark.parametrize("n_features", [2, 13])
+def test_many_features(n_features):
+    """Distances are computed in another way beyond twelve features."""
+    rows = RNG.standard_normal((300, n_features))
+    target = rows[:, 0] + 0.1 * RNG.standard_normal(300)
+    dense = RVR(gamma=1e-3, design="dense").fit(rows, target)
+    model = RVR(gamma=1e-3, design="streamed").fit(rows, target)
+
+    assert_allclose(model.predict(rows), dense.predict(rows), atol=0.5 * NOISE)
+
+
+# candidates=
+
+
+def test_all_rows_are_candidates_by_default_while_they_are_few(dense_regression):
+    model = regression(design="dense", candidates="all").fit(X, Y)
+
+    assert np.array_equal(model.relevance_, dense_regression.relevance_)
+
+
+def test_auto_draws_a_limited_number(monkeypatch):
+    monkeypatch.setattr("relvec.estimators.candidates.MOST_CANDIDATES", 60)
+    few = regression().fit(X, Y)
+    same = regression(candidates=60).fit(X, Y)
+    all_of_them = regression(candidates="all").fit(X, Y)
+
+    assert np.array_equal(few.relevance_, same.relevance_)
+    assert not set(all_of_them.relevance_) <= set(few.relevance_)
+
+
+def test_a_number_of_candidates_is_drawn_by_a_seed():
+    def drawn(random_state, count=100):
+        model = regression(candidates=count, random_state=random_state)
+        return set(model.fit(X, Y).relevance_)
+
+    assert drawn(0) == drawn(0)
+    assert drawn(None) == drawn(None)
+    assert drawn(0) != drawn(1)
+    assert len(drawn(0, count=5)) <= 5
+
+
+def test_draws_are_spread_over_all_rows():
+    model = regression(candidates=200).fit(X, Y)
+
+    assert model.relevance_.min() < 300
+    assert model.relevance_.max() > 900
+    assert np.array_equal(model.relevance_, np.sort(model.relevance_))
+
+
+@pytest.mark.parametrize("design", ["dense", *DESIGNS])
+def test_centres_of_ones_own(design):
+    centres = RNG.uniform(-10, 10, (80, 2))
+    model = regression(design=design, candidates=centres).fit(X, Y)
+    rows = {tuple(row) for row in centres}
+
+    assert len(model.relevance_) > 0
+    assert np.all(model.relevance_ == -1)
+    assert {tuple(row) for row in model.relevance_vectors_} <= rows
+    assert_allclose(
+        clone(model).set_params(candidates=centres.tolist()).fit(X, Y).predict(X[:9]),
+        model.predict(X[:9]),
+    )
+
+
+def test_equal_rows_are_one_candidate():
+    twice = np.repeat(X[:100], 2, axis=0)
+    model = regression().fit(twice, np.repeat(Y[:100], 2))
+
+    assert np.all(model.relevance_ % 2 == 0)
+
+
+def test_fewer_candidates_where_no_more_fit():
+    """A rough kernel on many rows: neither low rank nor dense, and it is said."""
+    model = RVR(gamma=500.0, memory_budget="3MB").fit(X, Y)
+
+    assert_allclose(model.relevance_vectors_, X[model.relevance_])
+    with pytest.raises(ValueError, match=r"nothing of 1,200 rows .* set candidates to"):
+        RVR(gamma=500.0, memory_budget="3MB", candidates="all").fit(X, Y)
+
+
+def test_features_are_never_left_out_for_a_budget():
+    features = RNG.standard_normal((1000, 300))
+    with pytest.raises(ValueError, match=r"1,000 rows × 301 functions.*leave out feat"):
+        RVR(kernel=None, memory_budget="100kB").fit(features, features[:, 7])
+
+
+# float32
+
+
+@pytest.mark.parametrize("design", ["dense", *DESIGNS])
+@pytest.mark.parametrize("kernel", ["rbf", "linear", "poly", None])
+def test_single_precision_rows_give_nearly_the_same_model(design, kernel):
+    if kernel is None and design == "low-rank":
+        design = "auto"
+    target = X[:, 0] - 0.1 * X[:, 1] ** 2 + RNG.standard_normal(1200)
+    parameters = {"gamma": 0.02, "design": design, "candidates": 60}
+    double = RVR(kernel, **parameters).fit(X, target)
+    single = RVR(kernel, **parameters).fit(X.astype(np.float32), target)
+    mean = single.predict(X.astype(np.float32))
+
+    assert mean.dtype == np.float64
+    assert_allclose(mean, double.predict(X), atol=0.02)
+    assert_allclose(single.log_evidence_, double.log_evidence_, atol=0.1)
+
+
+def test_single_precision_vectors_stay_as_they_were():
+    rows = X.astype(np.float32)
+    model = regression(design="low-rank").fit(rows, Y)
+
+    assert model.relevance_vectors_.dtype == np.float32
+    assert np.array_equal(model.relevance_vectors_, rows[model.relevance_])
+
+
+def test_single_precision_classification():
+    double = classification(design="low-rank").fit(POINTS, LABELS)
+    single = classification(design="low-rank").fit(POINTS.astype(np.float32), LABELS)
+
+    assert_allclose(
+        single.predict_proba(POINTS.astype(np.float32)),
+        double.predict_proba(POINTS),
+        atol=0.02,
+    )
+
+
+# verbose=
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({}, "design: dense: only 1,200 rows × 1,201 functions"),
+        ({"design": "dense"}, "design: dense: 1,200 rows .* as asked for"),
+        ({"design": "low-rank"}, r"design: low rank: \d+ features describe 1,200 rows"),
+        ({"design": "streamed"}, "design: low rank: .* in blocks"),
+    ],
+)
+def test_the_choice_is_logged(caplog, parameters, words):
+    regression(verbose=1, **parameters).fit(X, Y)
+    lines = [record.getMessage() for record in caplog.records]
+
+    assert sum(line.startswith("design: ") for line in lines) == 1
+    assert any(re.search(words, line) for line in lines)
+
+
+def test_fewer_candidates_are_logged(caplog):
+    RVR(gamma=500.0, memory_budget="3MB", verbose=1).fit(X, Y)
+    lines = [record.getMessage() for record in caplog.records]
+
+    assert [line for line in lines if line.startswith("candidates: ")]
+
+
+def test_nothing_is_logged_unless_asked_for(caplog):
+    with caplog.at_level(logging.WARNING):
+        regression(design="low-rank").fit(X, Y)
+
+    assert caplog.records == []
+
+
+def test_a_source_of_rows_and_its_array_are_logged_alike(caplog):
+    regression(verbose=1, design="streamed").fit(scan(X, target=Y))
+
+    assert any("1,200 rows" in record.getMessage() for record in caplog.records)
