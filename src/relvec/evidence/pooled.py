@@ -25,7 +25,12 @@ from relvec.evidence.mode import posterior_at_mode
 from relvec.evidence.moments import solve
 from relvec.evidence.rounds import NO_CANDIDATES, Outcome, Rounds, known_moments, play
 from relvec.evidence.sequential import Sequential
-from relvec.evidence.state import SequentialState, state_at, state_with
+from relvec.evidence.state import (
+    SEARCH_LIMIT,
+    SequentialState,
+    state_at,
+    state_with,
+)
 from relvec.likelihoods import Likelihood
 from relvec.posterior import Posterior
 from relvec.typing import Array
@@ -35,6 +40,7 @@ _FEWER_ACTIONS = (8, 1)  # where the evidence did not confirm a whole round
 _MOST_ROUNDS = 100
 _SECOND_NOISE = (4.0, 16.0, 64.0, 256.0)  # divide the noise for the second look
 _FIRST_TOL = 1e-2
+_MOST_SPENT = 0.5  # of the observations on weights, in a model that a look may find
 _WORTH_ANOTHER = 5.0  # nats found by a look from which the next one is tried
 _SECOND_TOL = 0.3
 _LEAST_GAIN = 0.01  # of a round, as a share of the tolerance
@@ -130,7 +136,8 @@ class Pooled:
         """Search again from this model with less noise, then with the noise free.
 
         The noise is lowered further where no function enters. After a great gain there
-        may be another one.
+        may be another one. A model that spends its observations on weights is not
+        taken: its evidence grows as its noise, estimated from nothing, goes to zero.
         """
         beta = state.observations.noise_precision
         found = state
@@ -141,8 +148,9 @@ class Pooled:
                 found = self._settled(problem, hot, ceiling, tol)
                 break
         gain = found.log_evidence - state.log_evidence
-        better = found if gain > 0 else state
-        return replace(better, looked_again=gain < _WORTH_ANOTHER, settled=False)
+        if gain <= 0 or _interpolates(problem, found):
+            return replace(state, looked_again=True, settled=False)
+        return replace(found, looked_again=gain < _WORTH_ANOTHER, settled=False)
 
     def _settled(
         self,
@@ -181,6 +189,8 @@ def _confirmed(
     if polished and state.likelihood.conjugate:
         least = -_MOST_DOUBT * max(1.0, abs(state.log_evidence))
     ascent, solution = outcome.ascent, outcome.solution
+    if solution.condition >= max(SEARCH_LIMIT, problem.design.gram_limit):
+        return None  # found with digits that Gram matrices do not have
     likelihood = state.likelihood
     if likelihood.noise_ceiling is not None:
         likelihood = likelihood.with_parameters(np.log(ascent.noise_precision))
@@ -200,6 +210,17 @@ def _confirmed(
     if mode.log_evidence <= state.log_evidence + least:
         return None
     return state_at(problem, mode, state.gram)
+
+
+def _interpolates(problem: Problem, state: SequentialState) -> bool:
+    """Whether weights take more of the observations than are left for the noise.
+
+    Observations of equal rows are as good as one: there are no more of them than
+    functions, one for every distinct row.
+    """
+    effective = np.max(state.effective_parameters, initial=0.0)
+    available = min(problem.sample_weight.sum(), problem.design.shape[1])
+    return bool(effective > _MOST_SPENT * available)
 
 
 def _with_noise(

@@ -29,7 +29,7 @@ from relvec.typing import Array, Indices
 _ROUNDING = 1e-14
 # Condition up to which Gram matrices, too poor for differences of the evidence, still
 # tell what is worth trying.
-_SEARCH_LIMIT = 1e11
+SEARCH_LIMIT = 1e11
 _MOST_DOUBT = 1e-10  # relative to the log evidence
 _MOST_DRIFT = 2e-3  # updates × √error, found by trial: μ drifts faster than S and Q
 
@@ -89,7 +89,7 @@ def state_at(
     return replace(
         state,
         stats=stats,
-        gram=state.gram if condition < _SEARCH_LIMIT else None,
+        gram=state.gram if condition < SEARCH_LIMIT else None,
         exact=False,
         proposals=proposals(stats),
     )
