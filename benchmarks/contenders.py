@@ -87,7 +87,7 @@ def contenders(problem):
     ]
     if fastrvm is not None:
         # It holds several matrices of rows × rows.
-        field.append(Contender("fastrvm", lambda _: fastrvm_model(problem), 16_000))
+        field.append(Contender("fastrvm", lambda _: fastrvm_model(problem), 8_000))
     if problem.name == "regression":
         make = partial(nystroem_ridge, problem.gamma)
         field.append(Contender("Nystroem + Ridge", make))

@@ -274,3 +274,15 @@ def test_there_are_no_rows_in_a_precomputed_kernel():
 
     assert "needs the rows themselves" in str(raised.value.__cause__)
     assert not hasattr(RVR(kernel="precomputed"), "partial_fit")
+
+
+def test_inner_products_that_do_not_fit_are_refused():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 2))
+    model = RVR(candidates=X, memory_budget="1MB")
+
+    with pytest.raises(
+        ValueError, match=r"all 301 functions, and a memory_budget of 1 MB"
+    ):
+        model.partial_fit(X, X[:, 0])
+    assert not hasattr(model, "model_")

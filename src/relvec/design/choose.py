@@ -40,6 +40,11 @@ class Budget:
         return 8 * numbers <= self.bytes
 
     @property
+    def most_functions(self) -> int:
+        """Whose Gram matrix fits."""
+        return int(np.sqrt(self.bytes / 8 / _WHOLE_COPIES))
+
+    @property
     def words(self) -> str:
         """As a person writes it."""
         return in_words(self.bytes)
@@ -81,7 +86,7 @@ class Dictionary:
     @property
     def most_functions(self) -> int:
         """Whose Gram matrix the budget holds."""
-        return int(np.sqrt(self.budget.bytes / 8 / _WHOLE_COPIES))
+        return self.budget.most_functions
 
     @property
     def words(self) -> str:

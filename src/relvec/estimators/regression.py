@@ -8,6 +8,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.metaestimators import available_if
 
 from relvec.data import RowBlocks
+from relvec.design import Budget
 from relvec.estimators.accumulation import Accumulated
 from relvec.estimators.base import SparseKernelModel, warn_about
 from relvec.estimators.candidates import MOST_FIXED_CANDIDATES, Candidates, n_drawn
@@ -19,7 +20,7 @@ from relvec.estimators.validation import (
     validated,
 )
 from relvec.likelihoods import gaussian_noise
-from relvec.parameters import as_floats, as_weights, check_noise_variance
+from relvec.parameters import as_bytes, as_floats, as_weights, check_noise_variance
 from relvec.typing import Array
 
 
@@ -283,7 +284,16 @@ default="auto"
         count = min(n_drawn(self.candidates), MOST_FIXED_CANDIDATES)
         training = Training.in_arrays(X, y, weights, count, self._seed())
         bias = bool(self.fit_intercept)
-        return Candidates.of(self._kernel_choice, self.candidates, training, bias=bias)
+        found = Candidates.of(self._kernel_choice, self.candidates, training, bias=bias)
+        budget = Budget(as_bytes("memory_budget", self.memory_budget))
+        if len(found.basis) > budget.most_functions:
+            msg = (
+                f"partial_fit keeps the inner products of all {len(found.basis):,} "
+                f"functions, and a memory_budget of {budget.words} holds those of "
+                f"{budget.most_functions:,}: raise it, or set candidates to fewer"
+            )
+            raise ValueError(msg)
+        return found
 
     def _fit_accumulated(self) -> None:
         problem, offset = self.accumulated_.problem(

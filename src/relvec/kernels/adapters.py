@@ -59,7 +59,8 @@ class Checked:
                 "change its parameters so that every value is finite"
             )
             raise ValueError(msg)
-        return values.astype(np.float64, copy=False)
+        # Low-rank designs work in place, and the array may be the user's own.
+        return values.astype(np.float64, copy=self.positive_definite)
 
     @property
     def positive_definite(self) -> bool:
