@@ -144,6 +144,8 @@ class Pooled:
         for factor in _SECOND_NOISE:
             hot = _with_noise(problem, state, np.minimum(factor * beta, ceiling))
             hot = self._settled(problem, hot, None, _SECOND_TOL)
+            if _interpolates(problem, hot):
+                break
             if np.setdiff1d(hot.active, state.active).size:
                 found = self._settled(problem, hot, ceiling, tol)
                 break
