@@ -1,16 +1,38 @@
 """Kernels: functions of two sets of rows."""
 
 from relvec.kernels.adapters import Checked, Columns
-from relvec.kernels.base import Kernel
+from relvec.kernels.base import Kernel, KernelFunction
+from relvec.kernels.combinations import Product, Scaled, Sum
+from relvec.kernels.compact import CompactMatern
+from relvec.kernels.constant import Constant
 from relvec.kernels.dot_product import Linear, Polynomial, Sigmoid
-from relvec.kernels.stationary import Gaussian
+from relvec.kernels.ecosystem import GaussianProcessKernel
+from relvec.kernels.featurewise import Laplacian, Periodic
+from relvec.kernels.matern import Matern
+from relvec.kernels.stationary import (
+    Gaussian,
+    InverseMultiquadric,
+    RationalQuadratic,
+)
 
 __all__ = [
     "Checked",
     "Columns",
+    "CompactMatern",
+    "Constant",
     "Gaussian",
+    "GaussianProcessKernel",
+    "InverseMultiquadric",
     "Kernel",
+    "KernelFunction",
+    "Laplacian",
     "Linear",
+    "Matern",
+    "Periodic",
     "Polynomial",
+    "Product",
+    "RationalQuadratic",
+    "Scaled",
     "Sigmoid",
+    "Sum",
 ]

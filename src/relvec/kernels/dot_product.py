@@ -1,67 +1,161 @@
 """Kernels of the inner product of two points."""
 
+from abc import abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
 
+from relvec.kernels.base import KernelFunction
+from relvec.parameters import check_number, check_positive
 from relvec.typing import Array
 
 
-@dataclass(frozen=True)
-class Linear:
-    """xᵀz."""
+@dataclass(frozen=True, eq=False, repr=False)
+class Linear(KernelFunction):
+    """xᵀz.
 
-    def __call__(self, X: Array, Z: Array, /) -> Array:
-        return X @ Z.T
+    Parameters
+    ----------
+    columns : sequence of int or bool, slice, optional
+        The features that the kernel sees; all by default.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from relvec.kernels import Linear
+    >>> Linear()(np.array([[1.0, 2.0]]), np.array([[3.0, 4.0]]))
+    array([[11.]])
+    """
 
     @property
     def positive_definite(self) -> bool:
         return True
 
-    def diagonal(self, X: Array, /) -> Array:
-        return np.sum(X * X, axis=1)
+    def _matrix(self, X: Array, Z: Array) -> Array:
+        return X @ Z.T
+
+    def _paired(self, X: Array, Z: Array) -> Array:
+        return np.sum(X * Z, axis=1)
+
+    def _gradients(self, X: Array, Z: Array) -> dict[str, Array]:
+        return {}
+
+    def _centre_gradient(self, X: Array, Z: Array) -> Array:
+        return np.repeat(X[:, None, :], len(Z), axis=1)
 
 
-@dataclass(frozen=True)
-class Polynomial:
-    """(gamma·xᵀz + coef0)^degree."""
+class _OfProduct(KernelFunction):
+    """f(gamma·xᵀz + coef0); the fields are those of the kernels, in their order."""
+
+    gamma: float
+    coef0: float
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_positive("gamma", self.gamma)
+        check_number("coef0", self.coef0)
+
+    @abstractmethod
+    def _profile(self, sums: Array) -> Array:
+        """f of what is in brackets."""
+
+    @abstractmethod
+    def _slope(self, sums: Array) -> Array:
+        """f′ of what is in brackets."""
+
+    def _scaled(self, X: Array, Z: Array) -> tuple[Array, Array]:
+        """√gamma·x and √gamma·z, so that their products stay in range."""
+        root = np.sqrt(self.gamma)
+        return X * root, Z * root
+
+    def _sums(self, X: Array, Z: Array) -> Array:
+        rows, centres = self._scaled(X, Z)
+        return rows @ centres.T + self.coef0
+
+    def _matrix(self, X: Array, Z: Array) -> Array:
+        return self._profile(self._sums(X, Z))
+
+    def _paired(self, X: Array, Z: Array) -> Array:
+        rows, centres = self._scaled(X, Z)
+        return self._profile(np.sum(rows * centres, axis=1) + self.coef0)
+
+    def _gradients(self, X: Array, Z: Array) -> dict[str, Array]:
+        slope = self._slope(self._sums(X, Z))
+        return {"gamma": slope * (X @ Z.T), "coef0": slope}
+
+    def _centre_gradient(self, X: Array, Z: Array) -> Array:
+        slope = self._slope(self._sums(X, Z))
+        return slope[..., None] * (self.gamma * X)[:, None, :]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Polynomial(_OfProduct):
+    """(gamma·xᵀz + coef0)^degree.
+
+    Parameters
+    ----------
+    degree : float, default=3
+        It counts as a choice: there is no derivative by it.
+    gamma : float, default=1.0
+    coef0 : float, default=0.0
+    columns : sequence of int or bool, slice, optional
+        The features that the kernel sees; all by default.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from relvec.kernels import Polynomial
+    >>> Polynomial(degree=2, coef0=1.0)(np.array([[1.0]]), np.array([[3.0]]))
+    array([[16.]])
+    """
 
     degree: float = 3
     gamma: float = 1.0
     coef0: float = 0.0
 
-    def __call__(self, X: Array, Z: Array, /) -> Array:
-        return (_scaled_product(X, Z, self.gamma) + self.coef0) ** self.degree
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_positive("degree", self.degree)
 
     @property
     def positive_definite(self) -> bool:
         return self.coef0 >= 0 and float(self.degree).is_integer()
 
-    def diagonal(self, X: Array, /) -> Array:
-        squares = np.sum((X * np.sqrt(self.gamma)) ** 2, axis=1)
-        return (squares + self.coef0) ** self.degree
+    def _profile(self, sums: Array) -> Array:
+        return sums**self.degree
+
+    def _slope(self, sums: Array) -> Array:
+        return self.degree * sums ** (self.degree - 1)
 
 
-@dataclass(frozen=True)
-class Sigmoid:
-    """tanh(gamma·xᵀz + coef0); not positive definite, which an RVM does not ask."""
+@dataclass(frozen=True, eq=False, repr=False)
+class Sigmoid(_OfProduct):
+    """tanh(gamma·xᵀz + coef0); not positive definite, which an RVM does not ask.
+
+    Parameters
+    ----------
+    gamma : float, default=1.0
+    coef0 : float, default=0.0
+    columns : sequence of int or bool, slice, optional
+        The features that the kernel sees; all by default.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from relvec.kernels import Sigmoid
+    >>> Sigmoid(gamma=0.5)(np.array([[1.0]]), np.array([[2.0]]))
+    array([[0.76159416]])
+    """
 
     gamma: float = 1.0
     coef0: float = 0.0
-
-    def __call__(self, X: Array, Z: Array, /) -> Array:
-        return np.tanh(_scaled_product(X, Z, self.gamma) + self.coef0)
 
     @property
     def positive_definite(self) -> bool:
         return False
 
-    def diagonal(self, X: Array, /) -> Array:
-        squares = np.sum((X * np.sqrt(self.gamma)) ** 2, axis=1)
-        return np.tanh(squares + self.coef0)
+    def _profile(self, sums: Array) -> Array:
+        return np.tanh(sums)
 
-
-def _scaled_product(X: Array, Z: Array, gamma: float) -> Array:
-    """gamma·xᵀz, scaled before the product so that squares stay in range."""
-    root = np.sqrt(gamma)
-    return (X * root) @ (Z * root).T
+    def _slope(self, sums: Array) -> Array:
+        return 1 - np.tanh(sums) ** 2

@@ -1,25 +1,36 @@
-"""Kernels of the distance between two points."""
+"""Smooth kernels of the distance between two points."""
 
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.spatial.distance import cdist
 
+from relvec.kernels.checks import Scale
+from relvec.kernels.distances import gaussian, squared_distances
+from relvec.kernels.radial import Radial
+from relvec.parameters import check_positive
 from relvec.typing import Array
 
-# Up to here distances are summed feature by feature, which is exact for points far
-# from the origin; beyond, one matrix product is several times faster.
-_FEW_FEATURES = 12
+__all__ = ["Gaussian", "InverseMultiquadric", "RationalQuadratic", "squared_distances"]
 
 
-@dataclass(frozen=True)
-class Gaussian:
+@dataclass(frozen=True, eq=False, repr=False)
+class Gaussian(Radial):
     """exp(−‖x − z‖² / 2ℓ²).
 
     Parameters
     ----------
-    length_scale : float
-        ℓ. scikit-learn's ``gamma`` is 1/(2ℓ²); Tipping's width r is ℓ√2.
+    length_scale : float or array of float, optional
+        ℓ, one for all features or one for each; 1 by default. scikit-learn's
+        ``gamma`` is 1/(2ℓ²).
+    width : float or array of float, optional
+        r = √2·ℓ instead, as in exp(−‖x − z‖²/r²) [1]_.
+    columns : sequence of int or bool, slice, optional
+        The features that the kernel sees; all by default.
+
+    References
+    ----------
+    .. [1] Tipping, M. E. (2001). Sparse Bayesian learning and the relevance vector
+       machine. Journal of Machine Learning Research 1, 211-244.
 
     Examples
     --------
@@ -27,43 +38,108 @@ class Gaussian:
     >>> from relvec.kernels import Gaussian
     >>> Gaussian(length_scale=2.0)(np.array([[0.0]]), np.array([[0.0], [2.0]]))
     array([[1.        , 0.60653066]])
+    >>> Gaussian(width=2.0).scale
+    1.414213562373095
     """
 
-    length_scale: float = 1.0
-
-    def __post_init__(self) -> None:
-        if not (np.isfinite(self.length_scale) and self.length_scale > 0):
-            msg = f"length_scale must be positive and finite, got {self.length_scale!r}"
-            raise ValueError(msg)
+    length_scale: Scale | None = None
 
     @classmethod
     def from_gamma(cls, gamma: float) -> "Gaussian":
         """exp(−gamma·‖x − z‖²)."""
+        check_positive("gamma", gamma)
         return cls(float(np.sqrt(0.5) / np.sqrt(gamma)))
 
-    def __call__(self, X: Array, Z: Array, /) -> Array:
-        # Scaling first keeps squares in range for features of any magnitude.
-        scale = np.float64(self.length_scale)
-        squares = squared_distances(X / scale, Z / scale)
-        squares *= -0.5
-        return np.exp(squares, out=squares)
+    def _profile(self, squares: Array) -> None:
+        gaussian(squares)
 
-    @property
-    def positive_definite(self) -> bool:
-        return True
-
-    def diagonal(self, X: Array, /) -> Array:
-        return np.ones(len(X))
+    def _slope(self, squares: Array) -> Array:
+        return -0.5 * np.exp(-0.5 * squares)
 
 
-def squared_distances(X: Array, Z: Array) -> Array:
-    """‖x − z‖² for all pairs of rows."""
-    if X.shape[1] <= _FEW_FEATURES:
-        return cdist(X, Z, "sqeuclidean")
-    centre = Z.mean(axis=0)
-    X, Z = X - centre, Z - centre
-    squares = X @ Z.T
-    squares *= -2
-    squares += np.sum(X * X, axis=1)[:, None]
-    squares += np.sum(Z * Z, axis=1)
-    return np.maximum(squares, 0, out=squares)
+@dataclass(frozen=True, eq=False, repr=False)
+class InverseMultiquadric(Radial):
+    """1/√(‖x − z‖² + η).
+
+    Parameters
+    ----------
+    offset : float, default=1.0
+        η; the kernel is at most 1/√η.
+    length_scale : float or array of float, optional
+        ℓ, by which features are divided first: ‖(x − z)/ℓ‖².
+    width : float or array of float, optional
+        √2·ℓ, instead of ``length_scale``.
+    columns : sequence of int or bool, slice, optional
+        The features that the kernel sees; all by default.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from relvec.kernels import InverseMultiquadric
+    >>> InverseMultiquadric(offset=9.0)(np.array([[0.0]]), np.array([[0.0], [4.0]]))
+    array([[0.33333333, 0.2       ]])
+    """
+
+    offset: float = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_positive("offset", self.offset)
+
+    def _profile(self, squares: Array) -> None:
+        squares += self.offset
+        np.sqrt(squares, out=squares)
+        np.reciprocal(squares, out=squares)
+
+    def _slope(self, squares: Array) -> Array:
+        return -0.5 * (squares + self.offset) ** -1.5
+
+    def _profile_gradients(self, squares: Array) -> dict[str, Array]:
+        return {"offset": self._slope(squares)}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RationalQuadratic(Radial):
+    """(1 + ‖x − z‖² / 2αℓ²)^(−α), a mixture of Gaussians of many length scales.
+
+    Parameters
+    ----------
+    length_scale : float or array of float, optional
+        ℓ, one for all features or one for each; 1 by default.
+    alpha : float, default=1.0
+        α; the larger, the closer to a single Gaussian.
+    width : float or array of float, optional
+        √2·ℓ, instead of ``length_scale``.
+    columns : sequence of int or bool, slice, optional
+        The features that the kernel sees; all by default.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from relvec.kernels import RationalQuadratic
+    >>> RationalQuadratic(alpha=0.5)(np.array([[0.0]]), np.array([[0.0], [1.0]]))
+    array([[1.        , 0.70710678]])
+    """
+
+    length_scale: Scale | None = None
+    alpha: float = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_positive("alpha", self.alpha)
+
+    def _profile(self, squares: Array) -> None:
+        squares /= 2 * self.alpha
+        np.log1p(squares, out=squares)
+        squares *= -self.alpha
+        np.exp(squares, out=squares)
+
+    def _slope(self, squares: Array) -> Array:
+        ratio = squares / (2 * self.alpha)
+        return -0.5 * np.exp(-(self.alpha + 1) * np.log1p(ratio))
+
+    def _profile_gradients(self, squares: Array) -> dict[str, Array]:
+        ratio = squares / (2 * self.alpha)
+        logarithm = np.log1p(ratio)
+        values = np.exp(-self.alpha * logarithm)
+        return {"alpha": values * (ratio / (1 + ratio) - logarithm)}

@@ -1,0 +1,212 @@
+"""Sums, products and multiples of kernels, which are kernels again."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from relvec.kernels.base import KernelFunction
+from relvec.kernels.distances import multiplied
+from relvec.kernels.sparse import as_dense, on_pattern
+from relvec.parameters import check_positive
+from relvec.typing import Array
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Scaled(KernelFunction):
+    """factor·k(x, z), written ``factor * kernel``.
+
+    Parameters
+    ----------
+    kernel : KernelFunction
+    factor : float, default=1.0
+    columns : sequence of int or bool, slice, optional
+        The features that the kernel sees; all by default.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from relvec.kernels import Linear
+    >>> (2.0 * Linear())(np.array([[2.0]]), np.array([[3.0]]))
+    array([[12.]])
+    """
+
+    kernel: KernelFunction
+    factor: float = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_kernel("kernel", self.kernel)
+        check_positive("factor", self.factor)
+
+    @property
+    def positive_definite(self) -> bool:
+        return self.kernel.positive_definite
+
+    @property
+    def compact(self) -> bool:
+        return self.kernel.compact
+
+    @property
+    def requires_vector_input(self) -> bool:
+        return self.kernel.requires_vector_input
+
+    def _matrix(self, X: Array, Z: Array) -> Array:
+        values = self.kernel(X, Z)
+        values *= self.factor
+        return values
+
+    def _paired(self, X: Array, Z: Array) -> Array:
+        return self.factor * self.kernel.paired(X, Z)
+
+    def _diagonal(self, X: Array) -> Array:
+        return self.factor * self.kernel.diagonal(X)
+
+    def _gradients(self, X: Array, Z: Array) -> dict[str, Array]:
+        inner = self.kernel.gradients(X, Z)
+        gradients = {f"kernel__{name}": self.factor * g for name, g in inner.items()}
+        return gradients | {"factor": as_dense(self.kernel(X, Z))}
+
+    def _centre_gradient(self, X: Array, Z: Array) -> Array:
+        return self.factor * self.kernel.centre_gradient(X, Z)
+
+
+class _Pair(KernelFunction):
+    """Two kernels; the fields are those of the combinations."""
+
+    left: KernelFunction
+    right: KernelFunction
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_kernel("left", self.left)
+        _check_kernel("right", self.right)
+
+    @property
+    def positive_definite(self) -> bool:
+        return self.left.positive_definite and self.right.positive_definite
+
+    @property
+    def requires_vector_input(self) -> bool:
+        return self.left.requires_vector_input or self.right.requires_vector_input
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Sum(_Pair):
+    """k₁(x, z) + k₂(x, z), written ``left + right``.
+
+    Parameters
+    ----------
+    left, right : KernelFunction
+    columns : sequence of int or bool, slice, optional
+        The features that both kernels see; all by default.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from relvec.kernels import Gaussian, Linear
+    >>> kernel = Gaussian(columns=[0]) + Linear(columns=[1])
+    >>> kernel(np.array([[2.0, 1.0]]), np.array([[2.0, 3.0]]))
+    array([[4.]])
+    """
+
+    left: KernelFunction
+    right: KernelFunction
+
+    @property
+    def compact(self) -> bool:
+        return self.left.compact and self.right.compact
+
+    def _matrix(self, X: Array, Z: Array) -> Array:
+        left, right = self.left(X, Z), self.right(X, Z)
+        if self.compact:
+            return left + right
+        total = as_dense(left)
+        total += as_dense(right)
+        return total
+
+    def _paired(self, X: Array, Z: Array) -> Array:
+        return self.left.paired(X, Z) + self.right.paired(X, Z)
+
+    def _diagonal(self, X: Array) -> Array:
+        return self.left.diagonal(X) + self.right.diagonal(X)
+
+    def _gradients(self, X: Array, Z: Array) -> dict[str, Array]:
+        left, right = self.left.gradients(X, Z), self.right.gradients(X, Z)
+        gradients = {f"left__{name}": gradient for name, gradient in left.items()}
+        return gradients | {f"right__{name}": g for name, g in right.items()}
+
+    def _centre_gradient(self, X: Array, Z: Array) -> Array:
+        return self.left.centre_gradient(X, Z) + self.right.centre_gradient(X, Z)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Product(_Pair):
+    """k₁(x, z)·k₂(x, z), written ``left * right``.
+
+    Parameters
+    ----------
+    left, right : KernelFunction
+        If one is compact, the other is evaluated only where that does not vanish.
+    columns : sequence of int or bool, slice, optional
+        The features that both kernels see; all by default.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from relvec.kernels import Gaussian, Linear
+    >>> kernel = Gaussian(columns=[0]) * Linear(columns=[1])
+    >>> kernel(np.array([[2.0, 1.0]]), np.array([[2.0, 3.0]]))
+    array([[3.]])
+    """
+
+    left: KernelFunction
+    right: KernelFunction
+
+    @property
+    def compact(self) -> bool:
+        return self.left.compact or self.right.compact
+
+    def _matrix(self, X: Array, Z: Array) -> Array:
+        if self.left.compact:
+            return self._sparse(self.left(X, Z), self.right, X, Z)
+        if self.right.compact:
+            return self._sparse(self.right(X, Z), self.left, X, Z)
+        values = self.left(X, Z)
+        values *= self.right(X, Z)
+        return values
+
+    def _sparse(self, pattern: Any, other: KernelFunction, X: Array, Z: Array) -> Any:
+        if other.compact:
+            return pattern.multiply(other(X, Z)).tocsr()
+        pattern.data *= on_pattern(other.paired, pattern, X, Z)
+        return pattern
+
+    def _paired(self, X: Array, Z: Array) -> Array:
+        return self.left.paired(X, Z) * self.right.paired(X, Z)
+
+    def _diagonal(self, X: Array) -> Array:
+        return self.left.diagonal(X) * self.right.diagonal(X)
+
+    def _gradients(self, X: Array, Z: Array) -> dict[str, Array]:
+        left, right = as_dense(self.left(X, Z)), as_dense(self.right(X, Z))
+        gradients = {
+            f"left__{name}": multiplied(gradient, right)
+            for name, gradient in self.left.gradients(X, Z).items()
+        }
+        return gradients | {
+            f"right__{name}": multiplied(gradient, left)
+            for name, gradient in self.right.gradients(X, Z).items()
+        }
+
+    def _centre_gradient(self, X: Array, Z: Array) -> Array:
+        left, right = as_dense(self.left(X, Z)), as_dense(self.right(X, Z))
+        by_left = multiplied(self.left.centre_gradient(X, Z), right)
+        return by_left + multiplied(self.right.centre_gradient(X, Z), left)
+
+
+def _check_kernel(name: str, value: Any) -> None:
+    if not isinstance(value, KernelFunction):
+        msg = (
+            f"{name} must be one of relvec's kernels, or a kernel of scikit-learn's "
+            f"gaussian_process in a GaussianProcessKernel; got {value!r}"
+        )
+        raise TypeError(msg)

@@ -1,0 +1,82 @@
+"""Distances between rows, and functions of them made in place."""
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from relvec.typing import Array
+
+# Up to the first, sums feature by feature are fastest, and exact for points far from
+# each other or the origin. Beyond the second, a matrix product is several times faster;
+# in between it is used where squares are so small that little is lost of their
+# differences, and nowhere if they overflow.
+_FEW_FEATURES, _MANY_FEATURES = 4, 12
+_SMALL_SQUARE, _LARGEST_SQUARE = 250.0, 1e300
+# Entries that stay in the processor's cache from one operation to the next.
+_CACHED_ENTRIES = 32_768
+
+
+def squared_distances(X: Array, Z: Array, *, exact: bool = False) -> Array:
+    """‖x − z‖² for all pairs of rows; ``exact`` also for those nearly the same."""
+    return of_squares(lambda squares: None, X, Z, exact=exact)
+
+
+def of_squares(
+    function: Callable[[Array], None], X: Array, Z: Array, *, exact: bool = False
+) -> Array:
+    """f(‖x − z‖²) for all pairs of rows, by a function that works in place."""
+    n_features = X.shape[1]
+    if exact or n_features <= _FEW_FEATURES or 0 in (len(X), len(Z)):
+        return apply(function, cdist(X, Z, "sqeuclidean"))
+    centre = Z.mean(axis=0)
+    rows, centres = X - centre, Z - centre
+    squares = [np.einsum("ij,ij->i", points, points) for points in (rows, centres)]
+    limit = _SMALL_SQUARE if n_features <= _MANY_FEATURES else _LARGEST_SQUARE
+    if max(map(np.max, squares)) > limit:
+        return apply(function, cdist(X, Z, "sqeuclidean"))
+    return _of_expanded_squares(function, rows, centres, *squares)
+
+
+def _of_expanded_squares(
+    function: Callable[[Array], None],
+    X: Array,
+    Z: Array,
+    row_squares: Array,
+    centre_squares: Array,
+) -> Array:
+    """The same from ‖x‖² − 2xᵀz + ‖z‖², in blocks of rows."""
+    values = np.empty((len(X), len(Z)))
+    across = np.ascontiguousarray(-2 * Z.T)
+    step = max(1, _CACHED_ENTRIES // len(Z))
+    for start in range(0, len(X), step):
+        part = slice(start, start + step)
+        squares = np.matmul(X[part], across, out=values[part])
+        squares += row_squares[part, None]
+        squares += centre_squares
+        function(np.maximum(squares, 0, out=squares))
+    return values
+
+
+def apply(function: Callable[[Array], None], values: Array) -> Array:
+    """The same array, after a function that works in place saw all of it in pieces."""
+    flat = values.reshape(-1)
+    for start in range(0, flat.size, _CACHED_ENTRIES):
+        function(flat[start : start + _CACHED_ENTRIES])
+    return values
+
+
+def gaussian(squares: Array) -> None:
+    """exp(−s/2), in place of s."""
+    squares *= -0.5
+    np.exp(squares, out=squares)
+
+
+def differences(X: Array, Z: Array, feature: int) -> Array:
+    """x − z of one feature, for all pairs of rows."""
+    return np.subtract.outer(X[:, feature], Z[:, feature])
+
+
+def multiplied(gradient: Array, values: Array) -> Array:
+    """A gradient (n, m) or (n, m, d), times values (n, m)."""
+    return gradient * (values if gradient.ndim == 2 else values[..., None])

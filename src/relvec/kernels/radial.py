@@ -1,0 +1,133 @@
+"""Base of the kernels that see two points only through their scaled distance."""
+
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+
+from relvec.kernels.base import KernelFunction
+from relvec.kernels.checks import Scale, check_scale, feature_scales
+from relvec.kernels.distances import apply, differences, of_squares
+from relvec.typing import Array
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Radial(KernelFunction):
+    """f(s) with s = ‖(x − z)/ℓ‖², one ℓ for all features or one for each.
+
+    Parameters
+    ----------
+    length_scale : float or array of float, optional
+        ℓ; 1 by default.
+    width : float or array of float, optional
+        √2·ℓ, instead of ``length_scale``.
+    """
+
+    length_scale: Scale | None = field(default=None, kw_only=True)
+    width: Scale | None = field(default=None, kw_only=True)
+
+    WIDTH_PER_LENGTH_SCALE: ClassVar[float] = float(np.sqrt(2))
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.length_scale is not None and self.width is not None:
+            msg = (
+                "width is √2 times length_scale: give one of them, not both; got "
+                f"length_scale={self.length_scale!r} and width={self.width!r}"
+            )
+            raise ValueError(msg)
+        for name in ("length_scale", "width"):
+            if getattr(self, name) is not None:
+                check_scale(name, getattr(self, name))
+
+    @property
+    def positive_definite(self) -> bool:
+        return True
+
+    @property
+    def scale(self) -> float | Array:
+        """The length scale in effect, or those of all features."""
+        if self.width is not None:
+            scales = np.asarray(self.width) / self.WIDTH_PER_LENGTH_SCALE
+        else:
+            scales = np.asarray(1.0 if self.length_scale is None else self.length_scale)
+        return scales if scales.ndim else float(scales)
+
+    @abstractmethod
+    def _profile(self, squares: Array) -> None:
+        """f(s), in place of s."""
+
+    @abstractmethod
+    def _slope(self, squares: Array) -> Array:
+        """f′(s); 0 where it is infinite, at s = 0."""
+
+    def _profile_gradients(self, squares: Array) -> dict[str, Array]:
+        """∂f(s)/∂θ by further parameters θ."""
+        return {}
+
+    def _scales(self, n_features: int) -> Array:
+        name = "length_scale" if self.width is None else "width"
+        return feature_scales(name, self.scale, n_features)
+
+    @property
+    def _rough(self) -> bool:
+        """Whether f takes the root of s, which magnifies errors near s = 0."""
+        return False
+
+    def _of_squares(
+        self, function: Callable[[Array], None], X: Array, Z: Array
+    ) -> Array:
+        # Scaling first keeps squares in range for features of any magnitude.
+        scales = self._scales(X.shape[1])
+        return of_squares(function, X / scales, Z / scales, exact=self._rough)
+
+    def _squares(self, X: Array, Z: Array) -> Array:
+        return self._of_squares(lambda squares: None, X, Z)
+
+    def _matrix(self, X: Array, Z: Array) -> Array:
+        return self._of_squares(self._profile, X, Z)
+
+    def _paired(self, X: Array, Z: Array) -> Array:
+        scaled = (X - Z) / self._scales(X.shape[1])
+        return apply(self._profile, np.einsum("ij,ij->i", scaled, scaled))
+
+    def _diagonal(self, X: Array) -> Array:
+        self._scales(X.shape[1])
+        return apply(self._profile, np.zeros(len(X)))
+
+    def _gradients(self, X: Array, Z: Array) -> dict[str, Array]:
+        squares = self._squares(X, Z)
+        gradients = self._profile_gradients(squares)
+        slope = self._slope(squares)
+        # s is homogeneous of degree −2 in the width as in the length scale.
+        if self.width is not None:
+            gradients["width"] = self._by_scale(X, Z, slope, squares, self.width)
+        else:
+            value = 1.0 if self.length_scale is None else self.length_scale
+            gradients["length_scale"] = self._by_scale(X, Z, slope, squares, value)
+        return gradients
+
+    def _by_scale(
+        self, X: Array, Z: Array, slope: Array, squares: Array, value: Scale
+    ) -> Array:
+        """−2 f′(s)·((x − z)/ℓ)²/value, summed over the features of one value."""
+        values = np.asarray(value, dtype=np.float64)
+        if values.ndim == 0:
+            return -2 * slope * squares / values
+        gradient = np.empty((*slope.shape, len(values)))
+        scales = self._scales(X.shape[1])
+        for j in range(len(values)):
+            scaled = differences(X, Z, j) / scales[j]
+            gradient[..., j] = -2 * slope * scaled**2 / values[j]
+        return gradient
+
+    def _centre_gradient(self, X: Array, Z: Array) -> Array:
+        slope = self._slope(self._squares(X, Z))
+        scales = np.broadcast_to(self._scales(X.shape[1]), X.shape[1])
+        gradient = np.empty((*slope.shape, X.shape[1]))
+        for j, scale in enumerate(scales):
+            scaled = differences(X, Z, j) / scale
+            gradient[..., j] = -2 * slope * scaled / scale
+        return gradient

@@ -1,0 +1,117 @@
+"""Kernels whose matrices are sparse."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.sparse import csr_array
+
+from relvec.kernels import CompactMatern, Gaussian, Linear, Matern
+
+RNG = np.random.default_rng(5)
+
+
+def expected_values(kernel, X, Z, exponent):
+    distances = np.linalg.norm((X[:, None] - Z) / np.asarray(kernel.support), axis=2)
+    matern = Matern(kernel.length_scale, kernel.nu)(X, Z)
+    return matern * np.maximum(1 - distances, 0) ** exponent
+
+
+@pytest.mark.parametrize("n_features", [1, 2, 5, 9])
+@pytest.mark.parametrize("support", [0.8, 2.5, 50.0])
+def test_values(n_features, support):
+    X, Z = RNG.uniform(0, 3, (70, n_features)), RNG.uniform(0, 3, (40, n_features))
+    kernel = CompactMatern(1.1, nu=2.5, support=support)
+    matrix = kernel(X, Z)
+
+    expected = expected_values(kernel, X, Z, (n_features + 1) / 2)
+    assert_allclose(matrix.toarray(), expected, rtol=1e-11, atol=1e-15)
+    assert matrix.nnz == np.count_nonzero(expected) == kernel.count(X, Z)
+
+
+@pytest.mark.parametrize("n_features", [1, 2, 5, 9])
+def test_the_matrix_is_in_canonical_form(n_features):
+    X = RNG.uniform(0, 3, (70, n_features))
+    matrix = CompactMatern(support=1.5)(X)
+    again = csr_array((matrix.data, matrix.indices, matrix.indptr), matrix.shape)
+
+    assert type(matrix) is csr_array
+    assert again.has_canonical_format
+    assert matrix.indices.dtype == matrix.indptr.dtype == np.int32
+    assert matrix.data.dtype == np.float64
+
+
+@pytest.mark.parametrize("n_features", [1, 2, 3, 5, 8])
+@pytest.mark.parametrize("order", [0.5, 1.5, np.inf])
+def test_positive_definite_in_any_number_of_dimensions(n_features, order):
+    X = RNG.standard_normal((120, n_features))
+    matrix = CompactMatern(5.0, order, support=1.5 * np.sqrt(n_features))(X)
+
+    assert 0.02 < matrix.nnz / 120**2 < 0.98
+    assert np.linalg.eigvalsh(matrix.toarray()).min() > -1e-12
+
+
+@pytest.mark.parametrize("n_features", [1, 2, 9])
+def test_equal_rows_are_stored_and_the_edge_is_not(n_features):
+    X = np.zeros((4, n_features))
+    X[:, 0] = [0.0, 0.0, 2.0, 1.0]
+    kernel = CompactMatern(support=2.0)
+    matrix = kernel(X)
+
+    assert matrix.nnz == kernel.count(X) == 12
+    assert_allclose(matrix.diagonal(), 1.0)
+    assert matrix[0, 1] == 1.0
+
+
+def test_a_support_for_each_feature():
+    X, Z = RNG.uniform(0, 3, (50, 2)), RNG.uniform(0, 3, (40, 2))
+    kernel = CompactMatern([0.5, 2.0], 1.5, support=[0.4, 2.0])
+    expected = expected_values(kernel, X, Z, 1.5)
+
+    assert_allclose(kernel(X, Z).toarray(), expected, rtol=1e-12, atol=1e-15)
+    assert kernel.count(X, Z) == np.count_nonzero(expected)
+
+
+def test_a_larger_exponent():
+    X = RNG.uniform(0, 3, (50, 2))
+    kernel = CompactMatern(1.0, 1.5, support=1.0, exponent=4)
+
+    expected = expected_values(kernel, X, X, 4)
+    assert_allclose(kernel(X).toarray(), expected, rtol=1e-12, atol=1e-15)
+
+
+@pytest.mark.parametrize("n_features", [1, 2, 9])
+def test_no_rows_have_no_neighbours(n_features):
+    none, some = np.empty((0, n_features)), np.ones((3, n_features))
+    kernel = CompactMatern()
+
+    assert kernel.count(none, some) == kernel.count(some, none) == 0
+
+
+def test_products_are_as_sparse_as_their_factor():
+    X = RNG.uniform(0, 3, (60, 2))
+    compact, other = CompactMatern(support=0.7), Gaussian(0.5) + Linear()
+    for product in (compact * other, other * compact):
+        matrix = product(X)
+
+        assert matrix.nnz == compact.count(X)
+        expected = compact(X).toarray() * other(X)
+        assert_allclose(matrix.toarray(), expected, rtol=1e-12)
+
+
+def test_who_is_compact():
+    compact, dense = CompactMatern(), Gaussian()
+
+    assert (2.0 * compact).compact
+    assert (compact + compact).compact
+    assert (compact * dense).compact
+    assert (dense * compact).compact
+    assert not (compact + dense).compact
+    assert not (compact + 1.0).compact
+    assert not dense.compact
+
+
+def test_nothing_the_size_of_all_pairs():
+    X = np.sort(RNG.uniform(0, 1, (100_000, 1)), axis=0)
+    kernel = CompactMatern(support=1e-5)
+
+    assert kernel(X).nnz == kernel.count(X) < 10 * len(X)
