@@ -3,15 +3,15 @@
 import numpy as np
 from numpy.testing import assert_allclose
 
-from relvec.basis import Basis, blocks
-from relvec.kernels import Columns, Gaussian
+from relvec.basis import Basis, Group, blocks
+from relvec.kernels import Columns, Gaussian, Linear
 
 RNG = np.random.default_rng(0)
 X, CENTRES = RNG.standard_normal((7, 2)), RNG.standard_normal((5, 2))
 
 
 def test_the_constant_comes_first():
-    functions = Basis(Gaussian(1.0), CENTRES, bias=True)(X)
+    functions = Basis.of(Gaussian(1.0), CENTRES, bias=True)(X)
 
     assert functions.shape == (7, 6)
     assert_allclose(functions[:, 0], 1)
@@ -20,7 +20,7 @@ def test_the_constant_comes_first():
 
 def test_a_subset_evaluates_to_the_chosen_columns():
     for bias in (False, True):
-        basis = Basis(Gaussian(1.0), CENTRES, bias=bias)
+        basis = Basis.of(Gaussian(1.0), CENTRES, bias=bias)
         for chosen in ([0, 3], [1, 2, 4], []):
             subset = basis.subset(np.array(chosen, dtype=int))
             assert len(subset) == len(chosen)
@@ -28,7 +28,7 @@ def test_a_subset_evaluates_to_the_chosen_columns():
 
 
 def test_columns_as_functions():
-    basis = Basis(Columns(), np.array([1, 0]), bias=False)
+    basis = Basis.of(Columns(), np.array([1, 0]), bias=False)
 
     assert_allclose(basis(X), X[:, [1, 0]])
 
@@ -42,8 +42,24 @@ def test_blocks_cover_everything_once(monkeypatch):
 
 
 def test_blocked_evaluation_is_the_same(monkeypatch):
-    basis = Basis(Gaussian(1.0), CENTRES, bias=True)
+    basis = Basis.of(Gaussian(1.0), CENTRES, bias=True)
     whole = basis(X)
     monkeypatch.setattr("relvec.basis.BLOCK_ENTRIES", 8)
 
     assert_allclose(basis(X), whole)
+
+
+def test_several_kernels_one_after_the_other():
+    kernels = [Gaussian(1.0), Gaussian(2.0), Linear()]
+    centres = [CENTRES, CENTRES[:2], CENTRES[1:]]
+    groups = tuple(Group(k, z) for k, z in zip(kernels, centres, strict=True))
+    for bias in (False, True):
+        basis = Basis(groups, bias)
+        expected = [k(X, z) for k, z in zip(kernels, centres, strict=True)]
+        if bias:
+            expected.insert(0, np.ones((7, 1)))
+        assert_allclose(basis(X), np.hstack(expected))
+        for chosen in ([0, 3], [1, 5, 6, 10], [5], []):
+            subset = basis.subset(np.array(chosen, dtype=int))
+            assert len(subset) == len(chosen)
+            assert_allclose(subset(X), basis(X)[:, chosen])

@@ -1,9 +1,12 @@
-"""Basis functions: a kernel, its centres and perhaps a constant."""
+"""Basis functions: kernels, their centres and perhaps a constant."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from relvec.kernels import Kernel
 from relvec.typing import AnyArray, Array, Indices
@@ -14,15 +17,55 @@ BLOCK_ENTRIES = 2_000_000
 
 
 @dataclass(frozen=True)
+class Group:
+    """The functions of one kernel."""
+
+    kernel: Kernel
+    centres: AnyArray  # one per function; column numbers for ``Columns``
+
+    def __len__(self) -> int:
+        return len(self.centres)
+
+    def fill(self, X: AnyArray, functions: Array) -> None:
+        """Evaluate into an array of shape (n_rows, n_functions)."""
+        for columns in blocks(len(self), max(*X.shape, 1)):
+            functions[:, columns] = evaluated(self.kernel, X, self.centres[columns])
+
+    def subset(self, functions: Indices) -> "Group":
+        """Some of them."""
+        return Group(self.kernel, self.centres[functions])
+
+
+@dataclass(frozen=True)
 class Basis:
     """Turns rows of X into rows of Φ; the constant, if any, is function 0."""
 
-    kernel: Kernel
-    centres: AnyArray  # one per kernel function; column numbers for ``Columns``
+    groups: tuple[Group, ...]
     bias: bool
 
+    @classmethod
+    def of(cls, kernel: Kernel, centres: AnyArray, bias: bool) -> "Basis":
+        """With a single kernel."""
+        return cls((Group(kernel, centres),), bias)
+
     def __len__(self) -> int:
-        return len(self.centres) + self.bias
+        return self.bias + sum(map(len, self.groups))
+
+    @property
+    def parts(self) -> list[slice]:
+        """Where the functions of each group are."""
+        starts = np.cumsum([int(self.bias), *map(len, self.groups)])
+        return [slice(int(start), int(stop)) for start, stop in pairwise(starts)]
+
+    @property
+    def positive_definite(self) -> bool:
+        """Whether all kernels are known to be."""
+        return all(group.kernel.positive_definite for group in self.groups)
+
+    @property
+    def compact(self) -> bool:
+        """Whether all kernels vanish at a distance, so that Φ is sparse."""
+        return all(group.kernel.compact for group in self.groups)
 
     def __call__(self, X: AnyArray) -> Array:
         """Φ (n_rows, n_functions) in column-major order, whose columns are gathered."""
@@ -31,18 +74,35 @@ class Basis:
             functions[:, 0] = 1.0
         # Kernels make copies of their rows, in double precision.
         for rows in blocks(len(X), X.shape[1]):
-            self._evaluate(X[rows], functions[rows, int(self.bias) :])
+            for group, part in zip(self.groups, self.parts, strict=True):
+                group.fill(X[rows], functions[rows, part])
         return functions
 
-    def _evaluate(self, X: AnyArray, functions: Array) -> None:
-        for columns in blocks(len(self.centres), max(*X.shape, 1)):
-            functions[:, columns] = self.kernel(X, self.centres[columns])
+    def sparse(self, X: AnyArray) -> Any:
+        """The same as a sparse array, row by row, for compact kernels."""
+        values: list[Any] = [group.kernel(X, group.centres) for group in self.groups]
+        if self.bias:
+            values.insert(0, sparse.csr_array(np.ones((len(X), 1))))
+        return values[0] if len(values) == 1 else sparse.hstack(values, format="csr")
 
     def subset(self, functions: Indices) -> "Basis":
         """The chosen functions (ascending), the constant first if it is among them."""
-        has_bias = self.bias and 0 in functions
-        kernels = functions[has_bias:] - self.bias
-        return Basis(self.kernel, self.centres[kernels], bool(has_bias))
+        groups = []
+        for group, part in zip(self.groups, self.parts, strict=True):
+            first, last = np.searchsorted(functions, (part.start, part.stop))
+            groups.append(group.subset(functions[first:last] - part.start))
+        return Basis(tuple(groups), bool(self.bias and 0 in functions))
+
+
+def evaluated(kernel: Kernel, X: AnyArray, Z: AnyArray) -> Array:
+    """The kernel matrix as an array, whether or not it comes as a sparse one."""
+    values: Any = kernel(X, Z)
+    return values.toarray() if kernel.compact else values
+
+
+def as_rows(X: AnyArray) -> AnyArray:
+    """Rows as kernels take them: numbers in double precision, objects as they are."""
+    return X if X.dtype == object else np.asarray(X, dtype=np.float64)
 
 
 def blocks(total: int, width: int, entries: int | None = None) -> Iterator[slice]:

@@ -22,7 +22,8 @@ class SparseModel:
         n_outputs = len(self.posterior.mean)
         mean = np.empty((len(X), n_outputs))
         variance = np.empty((len(X), n_outputs))
+        evaluate = self.basis.sparse if self.basis.compact else self.basis
         for rows in blocks(len(X), max(len(self.basis), X.shape[1])):
-            functions = self.basis(X[rows])
+            functions = evaluate(X[rows])
             mean[rows], variance[rows] = self.posterior.predict(functions)
         return mean + self.offset, variance

@@ -8,6 +8,7 @@ rescaled; only α and μ do.
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -63,10 +64,14 @@ class Posterior:
         variances = np.sum(self.whitener**2, axis=1)
         return np.sum(1 - self.prior_precision * variances, axis=-1)
 
-    def predict(self, functions: Array) -> tuple[Array, Array]:
-        """Mean and variance of η (N, K) from rows of the active functions (N, n)."""
-        whitened = self.whitener @ functions.T
-        return functions @ self.mean.T, np.sum(whitened**2, axis=1).T
+    def predict(self, functions: Any) -> tuple[Array, Array]:
+        """Mean and variance of η (N, K) from rows of the active functions (N, n).
+
+        These may be a sparse array.
+        """
+        whitened = [functions @ whitener.T for whitener in self.whitener]
+        variance = [np.einsum("nr,nr->n", rows, rows) for rows in whitened]
+        return functions @ self.mean.T, np.column_stack(variance)
 
     def rescaled(self, weights: Array) -> "Posterior":
         """The same distribution over weights multiplied by ``weights`` (n,)."""

@@ -4,10 +4,18 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from oracles import covariance
+from scipy.sparse import csc_array
 
-from relvec.basis import Basis
+from relvec.basis import Basis, Group
 from relvec.data import Block
-from relvec.design import DenseDesign, FactoredDesign, LowRank, Rows, Whole
+from relvec.design import (
+    DenseDesign,
+    FactoredDesign,
+    LowRank,
+    Rows,
+    SparseDesign,
+    Whole,
+)
 from relvec.kernels import Columns, Linear
 
 RNG = np.random.default_rng(7)
@@ -48,13 +56,14 @@ NORMS = np.sqrt(SAMPLE_WEIGHT @ ENTRIES**2)
 
 
 def whole(rows, keep=1e6):
-    basis = Basis(Columns(), np.arange(9), bias=False)
+    basis = Basis.of(Columns(), np.arange(9), bias=False)
     return FactoredDesign(rows, basis, Whole(basis), NORMS, keep)
 
 
-def low_rank(rows, keep=1e6):
+def low_rank(rows, keep=1e6, groups=1):
     """Nine inner products with nine centres: of full rank, so exact."""
-    basis = Basis(Linear(), np.eye(9), bias=False)
+    parts = np.array_split(np.eye(9), groups)
+    basis = Basis(tuple(Group(Linear(), part) for part in parts), bias=False)
     expansion = LowRank.of(basis, tol=1e-9, most=9, seed=0)
     return FactoredDesign(rows, basis, expansion, NORMS, keep)
 
@@ -78,6 +87,9 @@ DESIGNS = {
     "low rank, in blocks": lambda: low_rank(in_blocks()),
     "low rank, nothing kept": lambda: low_rank(in_blocks(), keep=0),
     "low rank, some rows absent": lambda: low_rank(some_absent()),
+    "low rank, two kernels": lambda: low_rank(in_blocks(), groups=2),
+    "low rank, four kernels": lambda: low_rank(in_memory(), groups=4),
+    "sparse": lambda: SparseDesign.weighted(csc_array(ENTRIES), SAMPLE_WEIGHT),
 }
 INDICES = [np.array([], dtype=int), np.array([4]), np.array([7, 0, 3]), np.arange(9)]
 WEIGHTS = {

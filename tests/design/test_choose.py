@@ -19,7 +19,7 @@ from relvec.design import (
     Whole,
     choose_design,
 )
-from relvec.design.choose import in_words
+from relvec.design.dictionary import in_words
 from relvec.kernels import Columns, Gaussian, Sigmoid
 
 RNG = np.random.default_rng(5)
@@ -33,7 +33,7 @@ def dictionary(kernel, n_rows, n_centres, budget=2e9, *, in_memory=True):
     if not in_memory:
         rows = Rows(scan(X, block_rows=500), n_rows)
     return Dictionary(
-        basis=Basis(kernel, X[:n_centres], bias=True),
+        basis=Basis.of(kernel, X[:n_centres], bias=True),
         rows=rows,
         sample_weight=np.ones(n_rows),
         budget=Budget(budget),
@@ -44,7 +44,7 @@ def dictionary(kernel, n_rows, n_centres, budget=2e9, *, in_memory=True):
 
 def columns(n_rows, n_columns, budget=2e9):
     X = RNG.standard_normal((n_rows, n_columns))
-    basis = Basis(Columns(), np.arange(n_columns), bias=False)
+    basis = Basis.of(Columns(), np.arange(n_columns), bias=False)
     return Dictionary(basis, Rows.of(X), np.ones(n_rows), Budget(budget), 0, True)
 
 

@@ -14,7 +14,10 @@ X, Y = noisy_sinc(30, seed=0)
 POINTS, LABELS = two_mixtures(30, seed=0)
 
 PARAMETERS = [
-    ({"kernel": "rfb"}, r"kernel must be one of 'rbf'.* a callable or None; got 'rfb'"),
+    (
+        {"kernel": "rfb"},
+        r"kernel must be one of 'rbf'.* a callable, a list of these or None; got 'rfb'",
+    ),
     ({"kernel": 3}, "kernel must be one of"),
     ({"gamma": "skale"}, "gamma must be 'scale', 'auto' or positive; got 'skale'"),
     ({"gamma": -1.0}, "gamma must be a positive number; got -1.0"),
@@ -23,8 +26,8 @@ PARAMETERS = [
     ({"coef0": np.nan}, "coef0 must be a finite number; got nan"),
     ({"solver": "sequentiel"}, "solver must be one of 'sequential'; got 'sequentiel'"),
     (
-        {"design": "sparse"},
-        "design must be one of 'auto', 'dense', 'low-rank', 'streamed'; got",
+        {"design": "spares"},
+        "design must be one of 'auto', 'dense', 'sparse', 'low-rank', 'streamed'; got",
     ),
     ({"schedule": "pools"}, "schedule must be one of 'pool', 'greedy'; got 'pools'"),
     ({"schedule": None}, "schedule must be one of 'pool', 'greedy'; got None"),

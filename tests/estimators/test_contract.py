@@ -5,10 +5,12 @@ import warnings
 import pytest
 from sklearn import __version__ as sklearn_version
 from sklearn.base import is_classifier
+from sklearn.gaussian_process import kernels as gaussian_process
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from relvec import RVC, RVR
 from relvec.estimators import FitWarning
+from relvec.kernels import CompactMatern, Gaussian, Matern
 
 LABELS_BY_ORDER = sklearn_version.startswith("1.6.")
 
@@ -30,6 +32,11 @@ ESTIMATORS = [
     RVC(kernel=None),
     RVC(fit_intercept=False),
     RVC(init="bias"),
+    RVR(kernel=Matern()),
+    RVR(kernel=CompactMatern()),
+    RVR(kernel=[Gaussian(), "linear"]),
+    RVR(kernel=gaussian_process.RBF()),
+    RVC(kernel=[Gaussian(0.5), Gaussian(2.0)]),
 ]
 
 

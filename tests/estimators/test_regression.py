@@ -167,7 +167,7 @@ def test_gamma_scale_counts_weights():
     variance = X[rows].var()
     model = RVR().fit(X, Y, sample_weight=weights)
 
-    kernel = model.model_.basis.kernel
+    kernel = model.model_.basis.groups[0].kernel
     assert_allclose(kernel.length_scale, np.sqrt(variance / 2), rtol=1e-12)
 
 

@@ -147,12 +147,16 @@ def test_the_scale_of_the_features_is_the_same_as_in_memory():
     rows = X * [1.0, 20.0] + [100.0, -3.0]
     target = np.tanh(rows[:, 1] / 50) + 0.1 * RNG.standard_normal(700)
     model = RVR(design="streamed", candidates=100)
-    expected = model.fit(rows, target, sample_weight=WEIGHT).model_.basis.kernel
+    expected = (
+        model.fit(rows, target, sample_weight=WEIGHT).model_.basis.groups[0].kernel
+    )
     found = model.fit(scan(rows, target=target, weight=WEIGHT, block_rows=64)).model_
     variance = np.repeat(rows, WEIGHT.astype(int), axis=0).var()
 
     assert_allclose(expected.length_scale, np.sqrt(variance), rtol=1e-10)
-    assert_allclose(found.basis.kernel.length_scale, np.sqrt(variance), rtol=1e-10)
+    assert_allclose(
+        found.basis.groups[0].kernel.length_scale, np.sqrt(variance), rtol=1e-10
+    )
 
 
 def test_features_as_dictionary():

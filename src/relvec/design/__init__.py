@@ -1,11 +1,13 @@
 """How the dictionary Φ is held."""
 
 from relvec.design.base import DEPENDENT, DIFFERENCE_LIMIT, GRAM_LIMIT, DesignMatrix
-from relvec.design.choose import DESIGNS, Budget, Dictionary, choose_design
+from relvec.design.choose import DESIGNS, choose_design
 from relvec.design.dense import DenseDesign
+from relvec.design.dictionary import Budget, Dictionary
 from relvec.design.expansions import LowRank, Whole
 from relvec.design.factored import FactoredDesign
 from relvec.design.rows import Rows
+from relvec.design.sparse import SparseDesign
 
 __all__ = [
     "DEPENDENT",
@@ -19,6 +21,7 @@ __all__ = [
     "FactoredDesign",
     "LowRank",
     "Rows",
+    "SparseDesign",
     "Whole",
     "choose_design",
 ]

@@ -5,12 +5,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from relvec.basis import BLOCK_ENTRIES, Basis
+from relvec.basis import BLOCK_ENTRIES, as_rows
 from relvec.design.base import DesignMatrix
 from relvec.design.dense import DenseDesign
+from relvec.design.dictionary import WHOLE_COPIES, Dictionary
 from relvec.design.expansions import Expansion, LowRank, Whole
 from relvec.design.factored import FactoredDesign
-from relvec.design.rows import Rows
+from relvec.design.sparse import SparseDesign, sparse_functions
 from relvec.linalg import available_threads, column_norms
 from relvec.typing import Array
 
@@ -18,45 +19,15 @@ TOLERANCE = 1e-4  # of an entry of Φ, relative to the largest k(x, x)
 # Up to so many entries Φ itself is as fast as anything.
 _SMALL = 2_500_000
 _MOST_PIVOTS = 1500
+_MOST_DENSITY = 0.1  # from which on products of arrays are faster than sparse ones
 _TALL = 4  # times as many rows as functions: their inner products are much smaller
 # Floats beside Φ, or beside C and FᵀWΦ, while products of them are formed.
 _DENSE_COPIES = 1.25
 _LOW_RANK_COPIES = 5
-_WHOLE_COPIES = 7
 # Shares of the budget: of what these leave, kept for the next pass, both of features
 # and of columns; and in blocks on their way.
 _KEPT_IN_MEMORY, _KEPT_STREAMED = 0.4, 0.1
 _IN_BLOCKS = 1 / 8
-
-
-@dataclass(frozen=True)
-class Budget:
-    """Bytes a fit may take."""
-
-    bytes: float
-
-    def holds(self, numbers: float) -> bool:
-        """Whether so many floats fit."""
-        return 8 * numbers <= self.bytes
-
-    @property
-    def most_functions(self) -> int:
-        """Whose Gram matrix fits."""
-        return int(np.sqrt(self.bytes / 8 / _WHOLE_COPIES))
-
-    @property
-    def words(self) -> str:
-        """As a person writes it."""
-        return in_words(self.bytes)
-
-
-def in_words(n_bytes: float) -> str:
-    """1234567 -> "1.2 MB"."""
-    for unit in ("bytes", "kB", "MB", "GB"):
-        if n_bytes < 1000:
-            return f"{n_bytes:.3g} {unit}"
-        n_bytes /= 1000
-    return f"{n_bytes:.3g} TB"
 
 
 @dataclass(frozen=True)
@@ -65,35 +36,6 @@ class Choice:
 
     design: DesignMatrix
     reason: str
-
-
-@dataclass(frozen=True)
-class Dictionary:
-    """Functions, the rows to evaluate them on, and what is asked of their design."""
-
-    basis: Basis
-    rows: Rows
-    sample_weight: Array
-    budget: Budget
-    seed: int
-    in_memory: bool
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Rows and functions."""
-        return self.rows.n_rows, len(self.basis)
-
-    @property
-    def most_functions(self) -> int:
-        """Whose Gram matrix the budget holds."""
-        return self.budget.most_functions
-
-    @property
-    def words(self) -> str:
-        """Its shape and size."""
-        n_rows, n_basis = self.shape
-        size = in_words(8.0 * n_rows * n_basis)
-        return f"{n_rows:,} rows × {n_basis:,} functions, {size}"
 
 
 def choose_design(kind: str, dictionary: Dictionary) -> Choice | None:
@@ -109,6 +51,9 @@ def choose_design(kind: str, dictionary: Dictionary) -> Choice | None:
 
 def _automatic(dictionary: Dictionary) -> Choice | None:
     n_rows, n_basis = dictionary.shape
+    sparse = _sparse(dictionary, most_density=_MOST_DENSITY)
+    if sparse is not None:
+        return sparse
     small = n_rows * n_basis <= _SMALL or n_rows <= n_basis // 4
     if dictionary.in_memory and small and _dense_fits(dictionary):
         return Choice(_dense(dictionary), f"dense: only {dictionary.words}")
@@ -134,8 +79,26 @@ def _dense_only(dictionary: Dictionary) -> Choice:
     return Choice(_dense(dictionary), f"dense: {dictionary.words}, as asked for")
 
 
+def _sparse_only(dictionary: Dictionary) -> Choice:
+    if not (dictionary.basis.compact and dictionary.in_memory):
+        msg = (
+            "design='sparse' needs rows in memory and a kernel that vanishes at a "
+            "distance, such as relvec.kernels.CompactMatern: use design='auto'"
+        )
+        raise ValueError(msg)
+    choice = _sparse(dictionary, most_density=1.0)
+    if choice is None:
+        msg = (
+            f"the values that are not zero among {dictionary.words} do not fit into a "
+            f"memory_budget of {dictionary.budget.words}: narrow the kernel's support, "
+            "raise memory_budget or use design='auto'"
+        )
+        raise ValueError(msg)
+    return choice
+
+
 def _low_rank_only(dictionary: Dictionary) -> Choice:
-    if not dictionary.basis.kernel.positive_definite:
+    if not dictionary.basis.positive_definite:
         msg = (
             "design='low-rank' needs a kernel known to be positive definite, such as "
             "'rbf': use design='auto' for this one"
@@ -166,6 +129,7 @@ def _streamed(dictionary: Dictionary) -> Choice | None:
 _KINDS: dict[str, Callable[[Dictionary], Choice | None]] = {
     "auto": _automatic,
     "dense": _dense_only,
+    "sparse": _sparse_only,
     "low-rank": _low_rank_only,
     "streamed": _streamed,
 }
@@ -185,6 +149,22 @@ def _dense(dictionary: Dictionary) -> DenseDesign:
     return DenseDesign.weighted(functions, dictionary.sample_weight)
 
 
+def _sparse(dictionary: Dictionary, *, most_density: float) -> Choice | None:
+    if not (dictionary.basis.compact and dictionary.in_memory):
+        return None
+    functions = sparse_functions(
+        dictionary.basis,
+        dictionary.rows.whole(),
+        most_bytes=dictionary.budget.bytes,
+        most_density=most_density,
+    )
+    if functions is None:
+        return None
+    design = SparseDesign.weighted(functions, dictionary.sample_weight)
+    share = functions.nnz / np.prod(np.asarray(functions.shape, dtype=float))
+    return Choice(design, f"sparse: {share:.2%} of {dictionary.words}, are not zero")
+
+
 def _whole_fits(dictionary: Dictionary) -> bool:
     return dictionary.shape[1] <= dictionary.most_functions
 
@@ -197,7 +177,7 @@ def _most_pivots(dictionary: Dictionary, saving: int) -> int:
 
 
 def _low_rank(dictionary: Dictionary, saving: int = 2) -> Choice | None:
-    if not dictionary.basis.kernel.positive_definite:
+    if not dictionary.basis.positive_definite:
         return None
     most = _most_pivots(dictionary, saving)
     expansion = LowRank.of(
@@ -212,7 +192,7 @@ def _low_rank(dictionary: Dictionary, saving: int = 2) -> Choice | None:
 
 def _whole(dictionary: Dictionary) -> Choice:
     expansion = Whole(dictionary.basis)
-    left = _left(dictionary, _WHOLE_COPIES * len(dictionary.basis))
+    left = _left(dictionary, WHOLE_COPIES * len(dictionary.basis))
     words = "inner products of all functions of"
     return _blocked(dictionary, expansion, _exact_norms(dictionary), left, words)
 
@@ -253,6 +233,6 @@ def _largest_norms(dictionary: Dictionary) -> Array:
     """What a column has if all rows are at its centre, where the kernel is largest."""
     basis = dictionary.basis
     largest = np.ones(len(basis))
-    centres = np.asarray(basis.centres, dtype=np.float64)
-    largest[int(basis.bias) :] = np.sqrt(basis.kernel.diagonal(centres))
+    for group, part in zip(basis.groups, basis.parts, strict=True):
+        largest[part] = np.sqrt(group.kernel.diagonal(as_rows(group.centres)))
     return largest * np.sqrt(dictionary.sample_weight.sum())

@@ -10,17 +10,10 @@ from typing import Protocol
 import numpy as np
 
 from relvec.basis import Basis
-from relvec.design.pivots import Pivots, choose_pivots, first_batch, worst_rows
+from relvec.design.reduced import LEAST_TOLERANCE, Reduced
 from relvec.design.rows import Rows
 from relvec.linalg import wide_product
 from relvec.typing import AnyArray, Array, Indices
-
-_LEAST_TOLERANCE = 1e-11
-# Where the residuals of centres are this share of the tolerance, those of rows may be
-# as many times the tolerance: an entry is off by the root of their product.
-_MARGIN = 0.3
-# Rows become pivots as long as there are not so many times as many then.
-_MOST_GROWTH = 2
 
 
 class Expansion(Protocol):
@@ -110,97 +103,128 @@ class Whole:
 
 @dataclass(frozen=True)
 class LowRank:
-    """Features of a few pivots, and the constant, if it is in the basis, as another.
+    """Features of a few pivots per kernel; the constant, if there is one, is another.
 
-    No entry of Φ is off by more than ``tol`` times the largest k(x, x).
+    No entry of Φ is off by more than ``tol`` times the largest k(x, x) of its kernel.
     """
 
     basis: Basis
-    pivots: Pivots
+    parts: tuple[Reduced, ...]  # one per kernel
     tol: float
-    scale: float  # the largest k(x, x)
-    most: int  # pivots
-    finer: float  # no centre's residual is larger
+    most: int  # pivots, of all kernels
 
     @classmethod
     def of(cls, basis: Basis, *, tol: float, most: int, seed: int) -> "LowRank | None":
         """Pivots among the centres; None if there would have to be too many."""
-        centres = np.asarray(basis.centres, dtype=np.float64)
-        scale = float(np.max(basis.kernel.diagonal(centres)))
-        if most < 1 or not (np.isfinite(scale) and scale > 0):
-            return None
-        start = Pivots.none(basis.kernel, centres)
-        first = first_batch(len(centres), most, seed)
-        finer = _MARGIN * tol * scale
-        pivots, features = choose_pivots(start, centres, finer, most, first)
-        if len(pivots) > most:
-            return None
-        found = cls(basis, pivots, tol, scale, most, finer)
-        vars(found)["_centre_features"] = features  # no need to evaluate them again
-        return found
+        parts: list[Reduced] = []
+        for group in basis.groups:
+            left = most - sum(part.rank for part in parts)
+            part = Reduced.of(group, tol=tol, most=left, seed=seed)
+            if part is None:
+                return None
+            parts.append(part)
+        return cls(basis, tuple(parts), tol, most)
 
     @property
     def n_features(self) -> int:
-        return len(self.pivots) + self.basis.bias
+        return self.rank + self.basis.bias
+
+    @property
+    def rank(self) -> int:
+        """Pivots of all kernels."""
+        return sum(part.rank for part in self.parts)
 
     @property
     def constant(self) -> bool:
         return self.basis.bias
 
     def features(self, X: AnyArray) -> Array:
-        return self.pivots.features(X)
+        return _beside([part.features(X) for part in self.parts])
 
     def known(self, rows: Rows) -> Array | None:
-        return self._centre_features if rows.are(self.basis.centres) else None
+        if not all(rows.are(group.centres) for group in self.basis.groups):
+            return None
+        return _beside([part.centre_features for part in self.parts])
 
     @cached_property
-    def _centre_features(self) -> Array:
-        return self.features(np.asarray(self.basis.centres, dtype=np.float64))
+    def _blocks(self) -> list[tuple[slice, slice, Array]]:
+        """Of C, which is block diagonal: features, functions, (r, M) coefficients.
 
-    @cached_property
-    def _coefficients(self) -> Array:
-        """C (r, M) in column-major order, whose columns are gathered."""
+        The constant belongs to the first block. In column-major order, whose columns
+        are gathered.
+        """
+        found, start = [], 0
         bias = int(self.basis.bias)
-        coefficients = np.zeros((self.n_features, len(self.basis)), order="F")
-        coefficients[bias:, bias:] = self._centre_features.T
-        coefficients[:bias, :bias] = 1.0
-        return coefficients
+        for part, functions in zip(self.parts, self.basis.parts, strict=True):
+            values = part.centre_features.T
+            block = np.zeros((bias + len(values), bias + values.shape[1]), order="F")
+            block[bias:, bias:] = values
+            block[:bias, :bias] = 1.0
+            features = slice(start, start + len(block))
+            found.append(
+                (features, slice(functions.start - bias, functions.stop), block)
+            )
+            start, bias = features.stop, 0
+        return found
 
     def combine(self, products: Array, functions: Indices | None = None) -> Array:
-        if functions is None:
-            return wide_product(products, self._coefficients)
-        return products @ self._coefficients[:, functions]
+        if functions is not None:
+            return products @ self._coefficients(functions)
+        if len(self._blocks) == 1:
+            return wide_product(products, self._blocks[0][2])
+        combined = np.empty((*products.shape[:-1], len(self.basis)))
+        for features, part, block in self._blocks:
+            combined[..., part] = wide_product(products[..., features], block)
+        return combined
+
+    def _coefficients(self, functions: Indices) -> Array:
+        """Of some functions, (r, n)."""
+        if len(self._blocks) == 1:
+            return self._blocks[0][2][:, functions]
+        chosen = np.zeros((self.n_features, len(functions)), order="F")
+        for features, part, block in self._blocks:
+            own = (functions >= part.start) & (functions < part.stop)
+            chosen[features, own] = block[:, functions[own] - part.start]
+        return chosen
 
     def transposed(self, gram: Array) -> Array:
-        return wide_product(gram.T, self._coefficients).T
+        if len(self._blocks) == 1:
+            return wide_product(gram.T, self._blocks[0][2]).T
+        half = np.empty((len(gram), len(self.basis)))
+        for features, part, block in self._blocks:
+            half[:, part] = wide_product(gram[features].T, block)
+        return half.T
 
     def diagonal(self, half: Array) -> Array:
-        return np.einsum("rm,kmr->km", self._coefficients, half)
+        diagonals = [
+            np.einsum("rm,kmr->km", block, half[:, part, features])
+            for features, part, block in self._blocks
+        ]
+        return _beside(diagonals)
 
     def poor(self, X: AnyArray, features: Array) -> AnyArray:
-        residual = self.pivots.residual(X, features)
-        return X[worst_rows(residual, (self.tol * self.scale) ** 2 / self.finer)]
+        found, start = X[:0], 0
+        for part in self.parts:
+            own = features[:, start : start + part.rank]
+            found = np.concatenate([found, part.poor(X, own)])
+            start += part.rank
+        return found
 
     def repaired(self, rows: AnyArray) -> "LowRank":
-        most = min(self.most, _MOST_GROWTH * len(self.pivots))
-        pivots, _ = choose_pivots(self.pivots, rows, self.finer, most)
-        if len(pivots) <= most:
-            return replace(self, pivots=pivots)
-        # Too many rows are far from all centres to describe each of them. It is enough
-        # to describe the centres so well that the residuals of rows do not matter.
-        largest = np.max(self.pivots.residual(rows, self.features(rows)))
-        least = _MARGIN * _LEAST_TOLERANCE * self.scale
-        finer = max(least, (self.tol * self.scale) ** 2 / largest)
-        if finer >= self.finer:
-            return self
-        centres = np.asarray(self.basis.centres, dtype=np.float64)
-        pivots, _ = choose_pivots(self.pivots, centres, finer, self.most)
-        if len(pivots) > self.most:
-            return self
-        return replace(self, pivots=pivots, finer=finer)
+        parts = list(self.parts)
+        for place, part in enumerate(parts):
+            left = self.most - sum(other.rank for other in parts) + part.rank
+            parts[place] = part.repaired(rows, left)
+        same = all(new is old for new, old in zip(parts, self.parts, strict=True))
+        return self if same else replace(self, parts=tuple(parts))
 
     def refined(self) -> "LowRank | None":
         tol = 1e-2 * self.tol
-        if tol < _LEAST_TOLERANCE:
+        if tol < LEAST_TOLERANCE:
             return None
         return LowRank.of(self.basis, tol=tol, most=self.most, seed=0)
+
+
+def _beside(arrays: list[Array]) -> Array:
+    """Side by side; a single one is not copied."""
+    return arrays[0] if len(arrays) == 1 else np.concatenate(arrays, axis=-1)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.linalg import blas, lapack
 
-from relvec.basis import blocks
+from relvec.basis import blocks, evaluated
 from relvec.design.blockwise import in_order
 from relvec.kernels import Kernel
 from relvec.linalg import available_threads
@@ -52,7 +52,7 @@ class Pivots:
         """f(x) of every row, (n, r)."""
         if len(self) == 0:
             return np.empty((len(X), 0))
-        values = np.ascontiguousarray(self.kernel(X, self.rows), dtype=np.float64)
+        values = np.ascontiguousarray(evaluated(self.kernel, X, self.rows))
         return blas.dtrmm(1.0, self.whitener, values.T, lower=1, overwrite_b=1).T
 
     def residual(self, X: AnyArray, features: Array) -> Array:
@@ -62,7 +62,7 @@ class Pivots:
 
     def extended(self, X: AnyArray, features: Array, tol: float) -> "Pivots":
         """With those of the rows X that bring all their d(x) below the tolerance."""
-        left = self.kernel(X, X) - features @ features.T
+        left = evaluated(self.kernel, X, X) - features @ features.T
         lower, order, rank, _ = lapack.dpstrf(left, tol=tol, lower=1)
         chosen = order[:rank] - 1
         size = len(self)
@@ -126,7 +126,7 @@ def _add_features(
     across = pivots.factor[known:, :known].T
 
     def fill(part: slice) -> None:
-        values = pivots.kernel(X[part], pivots.rows[known:])
+        values = evaluated(pivots.kernel, X[part], pivots.rows[known:])
         values -= features[part, :known] @ across
         fresh = blas.dtrmm(1.0, corner, values.T, lower=1, overwrite_b=1).T
         features[part, known:] = fresh

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from relvec.basis import BLOCK_ENTRIES, blocks
+from relvec.basis import BLOCK_ENTRIES, as_rows, blocks
 from relvec.data import Block
-from relvec.typing import AnyArray, Array
+from relvec.typing import AnyArray
 
 
 @dataclass(frozen=True)
@@ -36,8 +36,8 @@ class Rows:
         X = parts[0] if len(parts) == 1 else np.concatenate(parts)
         return X if self.present is None else X[self.present]
 
-    def blocks(self, width: int) -> Iterator[tuple[slice, Array]]:
-        """Row numbers and rows in float64, few enough for ``width`` numbers a row."""
+    def blocks(self, width: int) -> Iterator[tuple[slice, AnyArray]]:
+        """Row numbers and rows, few enough for ``width`` numbers a row."""
         expected = self.n_rows if self.present is None else len(self.present)
         read = number = 0
         for block in self.source:
@@ -46,7 +46,7 @@ class Rows:
             if read > expected:
                 break
             for part in blocks(len(X), max(width, X.shape[1]), self.entries):
-                rows = np.asarray(X[part], dtype=np.float64)
+                rows = as_rows(X[part])
                 if self.present is not None:
                     first = read - len(X) + part.start
                     rows = rows[self.present[first : first + len(rows)]]

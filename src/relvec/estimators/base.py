@@ -4,6 +4,7 @@ import warnings
 from abc import ABC, abstractmethod
 from copy import copy
 from dataclasses import replace
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -12,18 +13,22 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from relvec.basis import Basis
 from relvec.data import RowBlocks
 from relvec.design import DESIGNS, Budget, DesignMatrix, Dictionary, choose_design
 from relvec.estimators.candidates import (
     Candidates,
-    KernelChoice,
     check_candidates,
     fewer_candidates,
     n_drawn,
 )
+from relvec.estimators.kernel_choice import KernelChoice
 from relvec.estimators.progress import logger, progress
 from relvec.estimators.training import Training
 from relvec.estimators.validation import (
+    as_objects,
+    check_columns,
+    check_kind,
     check_nothing_beside,
     check_same_features,
     note_features,
@@ -139,23 +144,32 @@ class SparseKernelModel(BaseEstimator, ABC):
 
     def _training(self, X: Any, y: Any, sample_weight: Any, **checks: Any) -> Training:
         """Validated rows with their targets and weights."""
-        columns = self._kernel_choice.selects_columns
-        rule = (0 if columns else n_drawn(self.candidates), self._seed())
+        choice = self._kernel_choice
+        count = n_drawn(self.candidates, choice.number)
+        rule = (0 if choice.selects_columns else count, self._seed())
         if isinstance(X, RowBlocks):
             check_nothing_beside(y, sample_weight)
-            if self._kernel_choice.precomputed:
+            if choice.precomputed:
                 msg = "kernel='precomputed' needs its matrix in memory, not in blocks"
                 raise ValueError(msg)
             note_features(self, X)
             return Training.in_blocks(X, *rule)
-        X, y = validated(self, X, y, **checks)
-        if self._kernel_choice.precomputed and len(X) != X.shape[1]:
-            msg = (
-                "kernel='precomputed' needs a square matrix to fit on, the kernel "
-                f"between all training rows; got X of shape {X.shape}"
-            )
-            raise ValueError(msg)
+        X, y = self._rows(X, y, **checks)
+        if choice.precomputed:
+            check_columns(X, self.candidates)
         return Training.in_arrays(X, y, as_weights(sample_weight, len(X)), *rule)
+
+    def _rows(self, X: Any, *y: Any, **checks: Any) -> Any:
+        """Validated rows, and targets: a table of numbers, or of objects."""
+        objects = as_objects(X) if self._kernel_choice.takes_objects else None
+        if not checks.get("reset", True):
+            check_kind(objects is not None, self.relevance_vectors_)
+        if objects is None:
+            return validated(self, X, *y, **checks)
+        # The targets' checks are scikit-learn's all the same.
+        places = np.zeros(objects.shape)
+        found = validated(self, places, *y, **checks)
+        return (objects, found[1]) if y else objects
 
     def _seed(self) -> int:
         """For everything that is drawn; the same every time unless asked otherwise."""
@@ -240,12 +254,12 @@ class SparseKernelModel(BaseEstimator, ABC):
         posterior = fit.posterior
         basis = candidates.basis.subset(posterior.active)
         functions = posterior.active[basis.bias :] - candidates.basis.bias
+        numbers, kernels = candidates.names
         weights, precision = posterior.mean[0], posterior.prior_precision
         self.model_ = SparseModel(basis, posterior, offset)
-        self.relevance_ = candidates.numbers[functions]
-        self.relevance_vectors_ = (
-            np.empty((0, 0)) if self._kernel_choice.selects_columns else basis.centres
-        )
+        self.relevance_ = numbers[functions]
+        self.relevance_kernel_ = kernels[functions]
+        self.relevance_vectors_ = self._vectors(basis)
         self.dual_coef_ = weights[basis.bias :].copy()
         self.prior_precision_ = precision[basis.bias :].copy()
         self.intercept_ = offset + (float(weights[0]) if basis.bias else 0.0)
@@ -255,11 +269,19 @@ class SparseKernelModel(BaseEstimator, ABC):
         self.history_ = fit.history
         self.status_ = fit.status
 
+    def _vectors(self, basis: Basis) -> AnyArray:
+        """The centres of all functions, as rows were given."""
+        if self._kernel_choice.selects_columns:
+            return np.empty((0, 0))
+        vectors = np.concatenate([group.centres for group in basis.groups])
+        single = vectors.dtype == object and vectors.shape[1] == 1
+        return vectors[:, 0] if single else vectors
+
     def _latent(self, X: Any) -> tuple[Array, Array]:
         """Mean and variance of the latent function (n_rows,) each."""
         check_is_fitted(self)
         if not isinstance(X, RowBlocks):
-            rows = validated(self, X, reset=False)
+            rows = self._rows(X, reset=False)
             mean, variance = self.model_.latent(rows)
             return mean[:, 0], variance[:, 0]
         check_same_features(self, X)
@@ -282,7 +304,9 @@ class SparseKernelModel(BaseEstimator, ABC):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self._kernel_choice.precomputed
+        # A matrix with centres of its own is cut by rows alone, like features.
+        own = isinstance(self.candidates, Integral)
+        tags.input_tags.pairwise = self._kernel_choice.precomputed and not own
         return tags
 
 

@@ -17,7 +17,6 @@ from relvec.estimators.validation import (
     check_nothing_beside,
     check_same_features,
     note_features,
-    validated,
 )
 from relvec.likelihoods import gaussian_noise
 from relvec.parameters import as_bytes, as_floats, as_weights, check_noise_variance
@@ -256,7 +255,7 @@ default="auto"
             (note_features if first else check_same_features)(trial, X)
             trial._accumulate_blocks(X)
         else:
-            X, y = validated(trial, X, y, y_numeric=True, reset=first)
+            X, y = trial._rows(X, y, y_numeric=True, reset=first)
             trial._accumulate(X, y, sample_weight)
         trial._fit_accumulated()
         self.__dict__ = trial.__dict__
@@ -281,10 +280,12 @@ default="auto"
         self.accumulated_ = self.accumulated_.joined(X, values, weights)
 
     def _fixed_candidates(self, X: Any, y: Any, weights: Array) -> Candidates:
-        count = min(n_drawn(self.candidates), MOST_FIXED_CANDIDATES)
+        choice = self._kernel_choice
+        most = MOST_FIXED_CANDIDATES // choice.number
+        count = min(n_drawn(self.candidates, choice.number), most)
         training = Training.in_arrays(X, y, weights, count, self._seed())
         bias = bool(self.fit_intercept)
-        found = Candidates.of(self._kernel_choice, self.candidates, training, bias=bias)
+        found = Candidates.of(choice, self.candidates, training, bias=bias)
         budget = Budget(as_bytes("memory_budget", self.memory_budget))
         if len(found.basis) > budget.most_functions:
             msg = (

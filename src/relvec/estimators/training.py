@@ -183,6 +183,8 @@ def targets_of(block: Block) -> AnyArray:
 
 def check_magnitude(X: AnyArray) -> None:
     """Refuse features whose squares are out of range."""
+    if X.dtype == object:
+        return
     largest = max(float(np.max(X, initial=0.0)), -float(np.min(X, initial=0.0)))
     if largest > _LARGEST_FEATURE:
         msg = (

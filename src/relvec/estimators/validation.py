@@ -1,11 +1,13 @@
 """scikit-learn's validation of arrays, and the same for blocks of rows."""
 
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import validate_data
 
 from relvec.data import RowBlocks
+from relvec.typing import AnyArray
 
 # Single precision stays as it is: blocks of rows are converted on their way.
 _FLOATS = (np.float64, np.float32)
@@ -16,13 +18,90 @@ def validated(estimator: Any, X: Any, *y: Any, **checks: Any) -> Any:
     try:
         return validate_data(estimator, X, *y, dtype=_FLOATS, **checks)
     except ValueError as error:
-        if "could not convert string" not in str(error):
+        remedy = _remedy(estimator, str(error))
+        if remedy is None:
             raise
-        msg = (
+        raise ValueError(remedy) from error
+
+
+def _remedy(estimator: Any, error: str) -> str | None:
+    """What scikit-learn says, and what to do."""
+    if "could not convert string" in error:
+        return (
             f"X or y holds text ({error}): encode it as numbers first, for "
-            "instance with sklearn.preprocessing.OneHotEncoder"
+            "instance with sklearn.preprocessing.OneHotEncoder, or give a kernel that "
+            "is a function of such rows"
         )
-        raise ValueError(msg) from error
+    if str(estimator.kernel) == "precomputed" and "is expecting" in error:
+        return (
+            f"{error.rstrip('.')}: with kernel='precomputed' give the kernel values "
+            "between every row and all columns of the matrix fitted on, relevant or not"
+        )
+    return None
+
+
+def check_columns(X: AnyArray, candidates: Any) -> None:
+    """A precomputed matrix is square, or has as many columns as were announced."""
+    n_columns = X.shape[1]
+    if isinstance(candidates, Integral):
+        if n_columns != candidates:
+            msg = (
+                f"the kernel matrix has {n_columns} columns and candidates is "
+                f"{candidates}: for kernel='precomputed' it is the number of columns"
+            )
+            raise ValueError(msg)
+    elif n_columns != len(X):
+        msg = (
+            "kernel='precomputed' needs a square matrix to fit on, the kernel "
+            f"between all training rows; got X of shape {X.shape}. If its columns are "
+            f"other centres, say so with candidates={n_columns}"
+        )
+        raise ValueError(msg)
+
+
+def as_objects(X: Any) -> AnyArray | None:
+    """Rows that are no numbers, one row per object; None for a table of numbers.
+
+    Text, graphs, sequences of any length, or a table of such.
+    """
+    if isinstance(X, np.ndarray) and X.ndim == 2:
+        return X.astype(object) if _is_text(X) else None
+    is_list = isinstance(X, list | tuple) or (isinstance(X, np.ndarray) and X.ndim == 1)
+    if not is_list or len(X) == 0 or not _is_object(X[0]):
+        return None
+    rows = np.empty((len(X), 1), dtype=object)
+    for number, item in enumerate(X):
+        rows[number, 0] = item
+    return rows
+
+
+def check_kind(objects: bool, vectors: AnyArray) -> None:
+    """Refuse numbers where a model has seen objects, and objects where numbers."""
+    fitted = vectors.dtype == object
+    if objects != fitted:
+        seen, given = ("objects", "numbers") if fitted else ("numbers", "objects")
+        msg = f"the model was fitted on {seen} and X holds {given}: give such rows"
+        raise ValueError(msg)
+
+
+def _is_text(table: AnyArray) -> bool:
+    if table.dtype.kind not in "OUS":
+        return False
+    try:
+        table.astype(np.float64)
+    except (TypeError, ValueError):
+        return True
+    return False
+
+
+def _is_object(item: Any) -> bool:
+    """Whether it is neither a number nor a row of numbers."""
+    if isinstance(item, str | bytes):
+        return True
+    try:
+        return np.asarray(item).dtype.kind not in "biuf"
+    except ValueError:  # a ragged sequence
+        return True
 
 
 def check_nothing_beside(y: Any, sample_weight: Any) -> None:
