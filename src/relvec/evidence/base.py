@@ -5,10 +5,14 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol, TypeVar
 
+import numpy as np
+
 from relvec.design import DesignMatrix
 from relvec.likelihoods import Likelihood
 from relvec.posterior import Posterior
 from relvec.typing import AnyArray, Array, Indices
+
+_NEARLY_ALL = 0.9  # of the observations
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,11 @@ class Status(Enum):
         "the fit leaves no residual, so the noise stands at its floor of 1e-6 times "
         "the target's spread: if the data are noisy the dictionary is too rich, so "
         "widen the kernel or give noise_variance"
+    )
+    INTERPOLATION = (
+        "the model spends nearly all observations on weights and has none left to "
+        "estimate the noise from: if the data are noisy the kernel is too narrow for "
+        "their distances, so widen it (or its support) or give noise_variance"
     )
     CONSTANT_TARGET = (
         "the target does not vary, so the model is constant: check that y is the "
@@ -139,3 +148,10 @@ class EvidenceMaximiser(Protocol[StateT]):
     def converged(self, problem: Problem, state: StateT) -> bool:
         """Whether no step is left to take."""
         ...
+
+
+def interpolates(problem: Problem, state: State) -> bool:
+    """Whether weights leave no observations to estimate the noise from."""
+    estimated = state.likelihood.noise_ceiling is not None
+    spent = np.max(state.effective_parameters, initial=0.0)
+    return bool(estimated and spent > _NEARLY_ALL * problem.sample_weight.sum())

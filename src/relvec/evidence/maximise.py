@@ -14,6 +14,7 @@ from relvec.evidence.base import (
     State,
     StateT,
     Status,
+    interpolates,
 )
 from relvec.evidence.mode import Mode, posterior_at_mode
 from relvec.evidence.units import Units
@@ -133,7 +134,9 @@ def _outcome(problem: Problem, state: State) -> Status:
         return Status.CONSTANT_TARGET
     if _n_vectors(problem, state) == 0:
         return Status.EMPTY
-    return Status.PERFECT_FIT if state.likelihood.noiseless else Status.CONVERGED
+    if state.likelihood.noiseless:
+        return Status.PERFECT_FIT
+    return Status.INTERPOLATION if interpolates(problem, state) else Status.CONVERGED
 
 
 def _n_vectors(problem: Problem, state: State) -> int:

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from relvec.evidence.base import Problem
+from relvec.evidence.base import Problem, interpolates
 from relvec.evidence.mode import posterior_at_mode
 from relvec.evidence.moments import solve
 from relvec.evidence.rounds import NO_CANDIDATES, Outcome, Rounds, known_moments, play
@@ -62,7 +62,9 @@ class Pooled:
         return self.single.init(problem)
 
     def converged(self, problem: Problem, state: SequentialState) -> bool:
-        return state.exhausted
+        # Where every row explains itself the evidence rises as the noise goes to zero,
+        # ever more slowly.
+        return state.exhausted or interpolates(problem, state)
 
     def step(self, problem: Problem, state: SequentialState) -> SequentialState:
         after = self._advanced(problem, state)
@@ -196,22 +198,26 @@ def _confirmed(
     likelihood = state.likelihood
     if likelihood.noise_ceiling is not None:
         likelihood = likelihood.with_parameters(np.log(ascent.noise_precision))
-    if likelihood.conjugate and _is_sound(problem, outcome, state.log_evidence):
-        if outcome.gain <= least:
-            return None
-        posterior = Posterior(
-            outcome.active, ascent.prior_precision, solution.mean, solution.factor
+    evidence = state.log_evidence + outcome.gain
+    in_gram_form = likelihood.conjugate
+    if not (likelihood.conjugate and _is_sound(problem, outcome, state.log_evidence)):
+        mode = posterior_at_mode(
+            problem, likelihood, outcome.active, ascent.prior_precision, solution.mean
         )
-        model = _Model(likelihood, posterior, state.log_evidence + outcome.gain)
-        seen = replace(state.observations, noise_precision=ascent.noise_precision)
-        after = state_with(problem, model, seen, state.gram)
-        return replace(after, solution=solution)
-    mode = posterior_at_mode(
-        problem, likelihood, outcome.active, ascent.prior_precision, solution.mean
-    )
-    if mode.log_evidence <= state.log_evidence + least:
+        evidence = mode.log_evidence
+        in_gram_form &= solution.condition < problem.design.gram_limit
+    if evidence <= state.log_evidence + least:
         return None
-    return state_at(problem, mode, state.gram)
+    if not in_gram_form:
+        return state_at(problem, mode, state.gram)
+    # A posterior of exact columns would not match inner products of approximate ones.
+    posterior = Posterior(
+        outcome.active, ascent.prior_precision, solution.mean, solution.factor
+    )
+    model = _Model(likelihood, posterior, evidence)
+    seen = replace(state.observations, noise_precision=ascent.noise_precision)
+    after = state_with(problem, model, seen, state.gram)
+    return replace(after, solution=solution)
 
 
 def _interpolates(problem: Problem, state: SequentialState) -> bool:
