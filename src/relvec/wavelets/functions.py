@@ -1,0 +1,109 @@
+"""Wavelets on the unit interval, at any points.
+
+Given the filter h of a wavelet with N vanishing moments, the scaling function φ solves
+φ(x) = √2 Σ h_k φ(2x − k), and the wavelet is ψ(x) = √2 Σ g_k φ(2x − k). Found are the
+values of 2^(j/2) ψ(2^j x − k), not interpolated but to machine precision: the finest
+scaling functions by a product of matrices over the binary digits of x, whatever is
+coarser from them by the two equations.
+
+See I. Daubechies and J. C. Lagarias (1992), "Two-scale difference equations II", SIAM
+Journal on Mathematical Analysis 23, 1031-1079, and for the polynomials H.-S. Oh,
+P. Naveau and G. Lee (2001), "Polynomial boundary treatment for wavelet regression",
+Biometrika 88, 291-298.
+"""
+
+import numpy as np
+
+from relvec.typing import Array
+
+# As many binary digits as a number in [1/2, 1) has.
+_DIGITS = 53
+
+
+def basis_functions(
+    positions: Array, taps: Array, levels: int, *, periodic: bool
+) -> Array:
+    """Values (n, functions) at positions in [0, 1]: polynomials, then level by level.
+
+    Each level j has one wavelet per cell of width 2^-j, the one whose support has its
+    centre there. It is wrapped around a circle, or cut off at the ends of the interval.
+    Wavelets see no polynomials of degree < N: on the interval these are added, on the
+    circle only the constant, which completes an orthonormal basis.
+    """
+    order = len(taps) // 2
+    mirror = taps[::-1] * (-1.0) ** np.arange(2 * order)
+    scaling = _finest(positions, taps, levels, periodic=periodic)
+    functions = []
+    for level in reversed(range(levels)):
+        wavelets = _coarser(scaling, mirror, periodic=periodic)
+        scaling = _coarser(scaling, taps, periodic=periodic)
+        if periodic:
+            functions.append(np.roll(wavelets, order - 1, axis=1))
+        else:
+            functions.append(wavelets[:, order - 1 : order - 1 + 2**level])
+    functions.append(_legendre(positions, 1 if periodic else order))
+    return np.hstack(functions[::-1])
+
+
+def _legendre(positions: Array, count: int) -> Array:
+    """Orthonormal polynomials on [0, 1], of ascending degree."""
+    degrees = np.arange(count)
+    values = np.polynomial.legendre.legvander(2 * positions - 1, count - 1)
+    return np.sqrt(2 * degrees + 1) * values
+
+
+def _finest(positions: Array, taps: Array, level: int, *, periodic: bool) -> Array:
+    """2^(j/2) φ(2^j x − k), for all k with a support that meets the interval."""
+    n_cells, reach = 2**level, len(taps) - 2
+    # The last cell is closed, the others are open on the right.
+    cells = np.minimum(positions * n_cells, n_cells - 1).astype(np.intp)
+    translates = cells[:, None] - np.arange(reach + 1)
+    columns = translates % n_cells if periodic else translates + reach
+    values = np.zeros((len(positions), n_cells + (0 if periodic else reach)))
+    rows = np.arange(len(positions))[:, None]
+    within = _scaling_function(positions * n_cells - cells, taps)
+    np.add.at(values, (rows, columns), 2 ** (level / 2) * within)
+    return values
+
+
+def _scaling_function(fractions: Array, taps: Array) -> Array:
+    """φ(t), φ(t + 1), ..., φ(t + 2N − 2) for each t in [0, 1].
+
+    If d is the first binary digit of t, these are T_d times the same for 2t − d, where
+    (T_d)_il = √2 h_(d + 2i − l): a product over the digits.
+    """
+    n_values = len(taps) - 1
+    padded = np.pad(np.sqrt(2) * taps, n_values)
+    row, column = np.indices((n_values, n_values))
+    refine = [padded[n_values + digit + 2 * row - column] for digit in (0, 1)]
+    digits = []
+    for _ in range(_DIGITS):
+        digits.append(fractions >= 0.5)
+        fractions = 2 * fractions - digits[-1]
+    values = np.tile(_at_integers(refine[0]), (len(fractions), 1))
+    for digit in reversed(digits):
+        ones = digit[:, None]
+        values = np.where(ones, values @ refine[1].T, values @ refine[0].T)
+    return values
+
+
+def _at_integers(refine: Array) -> Array:
+    """φ(0), φ(1), ...: unchanged by the two-scale equation, with sum one."""
+    size = len(refine)
+    equations = np.vstack([refine - np.eye(size), np.ones(size)])
+    return np.linalg.lstsq(equations, np.append(np.zeros(size), 1.0), rcond=None)[0]
+
+
+def _coarser(scaling: Array, taps: Array, *, periodic: bool) -> Array:
+    """Σ_m taps_m φ_(j+1, 2k+m) for every k of level j."""
+    reach = len(taps) - 2
+    if periodic:
+        n_coarse = scaling.shape[1] // 2
+        padded = np.pad(scaling, ((0, 0), (0, reach)), mode="wrap")
+    else:
+        n_coarse = (scaling.shape[1] + reach) // 2
+        padded = np.pad(scaling, ((0, 0), (reach, reach)))
+    total = np.zeros((len(scaling), n_coarse))
+    for shift, tap in enumerate(taps):
+        total += tap * padded[:, shift : shift + 2 * n_coarse : 2]
+    return total
