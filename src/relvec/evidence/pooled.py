@@ -10,10 +10,9 @@ Until    a pass finds no candidate that gains more than ``tol`` nats, and Newton
          step is below ``tol``
 
 Loose tolerances in early rounds, the asked one at the end. Then, where the noise is
-estimated, a second look: the noise is lowered, functions enter that the first search
-rejected, the noise is released, and the better of both models stays. A likelihood that
-is not Gaussian is searched in its quadratic expansion, and a round counts only if the
-refitted evidence confirms it.
+estimated, a second look with less of it (``second_look``). A likelihood that is not
+Gaussian is searched in its quadratic expansion, and a round counts only if the refitted
+evidence confirms it.
 """
 
 from dataclasses import dataclass, field, replace
@@ -22,27 +21,29 @@ import numpy as np
 
 from relvec.evidence.base import Problem, interpolates
 from relvec.evidence.mode import posterior_at_mode
-from relvec.evidence.moments import solve
-from relvec.evidence.rounds import NO_CANDIDATES, Outcome, Rounds, known_moments, play
+from relvec.evidence.rounds import Outcome, Rounds, play
+from relvec.evidence.second_look import (
+    COLD_TOL,
+    excessive,
+    look_begun,
+    look_ended,
+    look_settled,
+)
 from relvec.evidence.sequential import Sequential
 from relvec.evidence.state import (
     SEARCH_LIMIT,
+    FoundModel,
+    Look,
     SequentialState,
     state_at,
     state_with,
 )
-from relvec.likelihoods import Likelihood
 from relvec.posterior import Posterior
 from relvec.typing import Array
 
 _MOST_ACTIONS = 10_000
 _FEWER_ACTIONS = (8, 1)  # where the evidence did not confirm a whole round
-_MOST_ROUNDS = 100
-_SECOND_NOISE = (4.0, 16.0, 64.0, 256.0)  # divide the noise for the second look
 _FIRST_TOL = 1e-2
-_MOST_SPENT = 0.5  # of the observations on weights, in a model that a look may find
-_WORTH_ANOTHER = 5.0  # nats found by a look from which the next one is tried
-_SECOND_TOL = 0.3
 _LEAST_GAIN = 0.01  # of a round, as a share of the tolerance
 # Below this share of the target the residual is a difference of nearly equal numbers.
 _LEAST_RESIDUAL = 1e-8
@@ -77,11 +78,13 @@ class Pooled:
         looking = ceiling is not None and not state.looked_again
         # Two models are compared before either is polished.
         tol = max(self.single.tol, _FIRST_TOL) if looking else self.single.tol
+        if state.look is not None:
+            return self._look_on(problem, state, state.look, tol)
         after = self._round(problem, state, ceiling, tol)
         if after is not None:
             return after
-        if ceiling is not None and looking:
-            return self._second_look(problem, state, ceiling, tol)
+        if looking:
+            return look_begun(problem, state)
         if state.likelihood.conjugate and self.single.worthwhile(state).size:
             return self._single_step(problem, state)
         return replace(state, exhausted=True)
@@ -132,52 +135,19 @@ class Pooled:
         """Whether some function's best action is more than the tolerance."""
         return replace(self.single, tol=tol).worthwhile(state).size > 0
 
-    def _second_look(
-        self, problem: Problem, state: SequentialState, ceiling: Array, tol: float
+    def _look_on(
+        self, problem: Problem, state: SequentialState, look: Look, tol: float
     ) -> SequentialState:
-        """Search again from this model with less noise, then with the noise free.
-
-        The noise is lowered further where no function enters. After a great gain there
-        may be another one. A model that spends its observations on weights is not
-        taken: its evidence grows as its noise, estimated from nothing, goes to zero.
-        """
-        beta = state.observations.noise_precision
-        found = state
-        for factor in _SECOND_NOISE:
-            hot = _with_noise(problem, state, np.minimum(factor * beta, ceiling))
-            hot = self._settled(problem, hot, None, _SECOND_TOL)
-            if _interpolates(problem, hot):
-                break
-            if np.setdiff1d(hot.active, state.active).size:
-                found = self._settled(problem, hot, ceiling, tol)
-                break
-        gain = found.log_evidence - state.log_evidence
-        if gain <= 0 or _interpolates(problem, found):
-            return replace(state, looked_again=True, settled=False)
-        return replace(found, looked_again=gain < _WORTH_ANOTHER, settled=False)
-
-    def _settled(
-        self,
-        problem: Problem,
-        state: SequentialState,
-        ceiling: Array | None,
-        tol: float,
-    ) -> SequentialState:
-        """After as many rounds as there are to play."""
-        state = replace(state, settled=False)
-        for _ in range(_MOST_ROUNDS):
-            after = self._round(problem, state, ceiling, tol)
-            if after is None:
-                break
-            state = after
-        return state
-
-
-@dataclass(frozen=True)
-class _Model:
-    likelihood: Likelihood
-    posterior: Posterior
-    log_evidence: float
+        """Another round of the second look; the model found so far stays meanwhile."""
+        ceiling = state.likelihood.noise_ceiling if look.released else None
+        after = self._round(
+            problem, look.state, ceiling, tol if look.released else COLD_TOL
+        )
+        if after is None:
+            return look_settled(problem, state, look)
+        if excessive(problem, state, after):
+            return look_ended(state)
+        return replace(state, look=replace(look, state=after))
 
 
 def _confirmed(
@@ -214,38 +184,10 @@ def _confirmed(
     posterior = Posterior(
         outcome.active, ascent.prior_precision, solution.mean, solution.factor
     )
-    model = _Model(likelihood, posterior, evidence)
+    model = FoundModel(likelihood, posterior, evidence)
     seen = replace(state.observations, noise_precision=ascent.noise_precision)
     after = state_with(problem, model, seen, state.gram)
     return replace(after, solution=solution)
-
-
-def _interpolates(problem: Problem, state: SequentialState) -> bool:
-    """Whether weights take more of the observations than are left for the noise.
-
-    Observations of equal rows are as good as one: there are no more of them than
-    functions, one for every distinct row.
-    """
-    effective = np.max(state.effective_parameters, initial=0.0)
-    available = min(problem.sample_weight.sum(), problem.design.shape[1])
-    return bool(effective > _MOST_SPENT * available)
-
-
-def _with_noise(
-    problem: Problem, state: SequentialState, noise_precision: Array
-) -> SequentialState:
-    """The same functions and α for another noise."""
-    alpha = state.prior_precision
-    moments = known_moments(problem, state, NO_CANDIDATES)
-    before = solve(moments, alpha, state.observations.noise_precision)
-    after = solve(moments, alpha, noise_precision)
-    model = _Model(
-        state.likelihood.with_parameters(np.log(noise_precision)),
-        Posterior(state.active, alpha, after.mean, after.factor),
-        state.log_evidence + after.log_evidence - before.log_evidence,
-    )
-    seen = replace(state.observations, noise_precision=noise_precision)
-    return replace(state_with(problem, model, seen, state.gram), solution=after)
 
 
 def _is_sound(problem: Problem, outcome: Outcome, log_evidence: float) -> bool:

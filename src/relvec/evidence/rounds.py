@@ -47,7 +47,7 @@ class Rounds:
         copies = np.abs(gram.cross[:, :, short]) > _COPY * scale
         fresh = ~np.any(copies, axis=(0, 1))
         chosen = self._unlike(_likeness(products), fresh, self.width)
-        if len(chosen) < _FEW and _condition(gram) < problem.design.gram_limit:
+        if len(chosen) < _FEW:
             # All alike, as with wide kernels; what the model leaves of them is not.
             cross = gram.cross[:, :, short]
             explained = np.swapaxes(cross, 1, 2) @ (gram.covariance @ cross)

@@ -54,7 +54,8 @@ class SequentialState:
     rejected: tuple[int, ...] = ()  # functions whose refitted evidence fell
     stale: bool = False  # some of them were rejected by an earlier model
     seeded: bool = False  # a start from several functions at once has been tried
-    looked_again: bool = False  # the search with less noise has been tried
+    look: "Look | None" = None  # a search with less noise that is going on
+    looked_again: bool = False  # such a search has been tried
     exhausted: bool = False  # no round is left that raises the evidence
     solution: Solution | None = None  # the model's posterior in Gram form, if at hand
 
@@ -93,6 +94,24 @@ def state_at(
         exact=False,
         proposals=proposals(stats),
     )
+
+
+@dataclass(frozen=True)
+class Look:
+    """A search from the model found, with less noise and then with the noise free."""
+
+    state: SequentialState
+    attempt: int  # how often the noise was lowered in vain
+    released: bool = False
+
+
+@dataclass(frozen=True)
+class FoundModel:
+    """A ``Model`` that was found in Gram form."""
+
+    likelihood: Likelihood
+    posterior: Posterior
+    log_evidence: float
 
 
 class Model(Protocol):

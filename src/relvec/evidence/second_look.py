@@ -1,0 +1,101 @@
+"""A second look: what would have entered the model found had the noise been less.
+
+A search that takes one function for noise estimates too much of it, and then takes
+others for noise as well. So the noise is lowered, functions enter that were rejected,
+the noise is released, and the better model stays. A look is played in rounds like any
+search; the model found stays the state of the outer search until the look is judged.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from relvec.evidence.base import Problem
+from relvec.evidence.moments import solve
+from relvec.evidence.rounds import NO_CANDIDATES, known_moments
+from relvec.evidence.state import FoundModel, Look, SequentialState, state_with
+from relvec.posterior import Posterior
+from relvec.typing import Array
+
+COLD_TOL = 0.3  # nats, while the noise is lowered
+_COLDER = (4.0, 16.0, 64.0, 256.0)  # divide the noise in turn, until something enters
+_MOST_SPENT = 0.5  # of the observations on weights
+# With less noise any rich dictionary goes on growing. A search that was stuck needs a
+# few functions more; a large model that wants a quarter more is overfitting.
+_GROWTH = (1.25, 24)
+_PRICE = 0.5  # nats, for every function more
+_WORTH_ANOTHER = 5.0  # nats found by a look from which the next one is tried
+
+
+def look_begun(
+    problem: Problem, state: SequentialState, attempt: int = 0
+) -> SequentialState:
+    """With the noise lowered; the more, the more attempts were in vain."""
+    if attempt == len(_COLDER):
+        return look_ended(state)
+    ceiling = state.likelihood.noise_ceiling
+    assert ceiling is not None
+    beta = _COLDER[attempt] * state.observations.noise_precision
+    colder = _with_noise(problem, state, np.minimum(beta, ceiling))
+    return replace(state, look=Look(colder, attempt))
+
+
+def look_settled(
+    problem: Problem, state: SequentialState, look: Look
+) -> SequentialState:
+    """After its last round: release the noise, try with less of it, or judge."""
+    if look.released:
+        return _judged(state, look.state)
+    if np.setdiff1d(look.state.active, state.active).size == 0:
+        return look_begun(problem, state, look.attempt + 1)
+    free = replace(look.state, settled=False)
+    return replace(state, look=replace(look, state=free, released=True))
+
+
+def excessive(problem: Problem, found: SequentialState, state: SequentialState) -> bool:
+    """Whether a look has taken in more functions than it should.
+
+    A model that spends its observations on weights is not taken either: its evidence
+    grows as its noise, estimated from nothing, goes to zero. Observations of equal rows
+    are as good as one: there are no more of them than functions, one for every distinct
+    row.
+    """
+    share, few = _GROWTH
+    effective = np.max(state.effective_parameters, initial=0.0)
+    available = min(problem.sample_weight.sum(), problem.design.shape[1])
+    grown = len(state.active) > share * len(found.active) + few
+    return bool(grown or effective > _MOST_SPENT * available)
+
+
+def look_ended(state: SequentialState) -> SequentialState:
+    """Nothing better was found."""
+    return replace(state, look=None, looked_again=True, settled=False)
+
+
+def _judged(state: SequentialState, found: SequentialState) -> SequentialState:
+    """The better model; after a great gain there may be another look."""
+    gain = found.log_evidence - state.log_evidence
+    more = max(0, len(found.active) - len(state.active))
+    if gain <= _PRICE * more:
+        return look_ended(state)
+    again = gain >= _WORTH_ANOTHER
+    return replace(
+        found, steps=state.steps, looked_again=not again, settled=False, look=None
+    )
+
+
+def _with_noise(
+    problem: Problem, state: SequentialState, noise_precision: Array
+) -> SequentialState:
+    """The same functions and α for another noise."""
+    alpha = state.prior_precision
+    moments = known_moments(problem, state, NO_CANDIDATES)
+    before = state.solution or solve(moments, alpha, state.observations.noise_precision)
+    after = solve(moments, alpha, noise_precision)
+    model = FoundModel(
+        state.likelihood.with_parameters(np.log(noise_precision)),
+        Posterior(state.active, alpha, after.mean, after.factor),
+        state.log_evidence + after.log_evidence - before.log_evidence,
+    )
+    seen = replace(state.observations, noise_precision=noise_precision)
+    return replace(state_with(problem, model, seen, state.gram), solution=after)
