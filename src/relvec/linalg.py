@@ -30,21 +30,21 @@ def cholesky(stack: Array) -> Array:
 def cholesky_and_inverse(stack: Array) -> tuple[Array, Array]:
     """Lower factors of a stack (K, n, n) of positive definite matrices, and inverses.
 
-    For small matrices in inner loops: LAPACK's two calls and little around them.
+    For small matrices in inner loops: LAPACK's two calls and little around them. The
+    factors take the place of the matrices.
     """
-    factors, inverses = np.empty_like(stack), np.empty_like(stack)
-    diagonal = np.arange(stack.shape[1])
-    for k, matrix in enumerate(stack if len(diagonal) else ()):
+    inverses = np.empty_like(stack)
+    size = stack.shape[1]
+    for k, matrix in enumerate(stack if size else ()):
         # LAPACK reads columns: what is upper to it is lower to us.
-        upper, failed = lapack.dpotrf(matrix.T, lower=0, clean=1)
+        upper, failed = lapack.dpotrf(matrix.T, lower=0, clean=1, overwrite_a=1)
         if failed:
             msg = "the matrix is not positive definite"
             raise np.linalg.LinAlgError(msg)
         half = lapack.dpotri(upper, lower=0)[0]
-        factors[k] = upper.T
-        inverses[k] = half + half.T
-        inverses[k, diagonal, diagonal] = half[diagonal, diagonal]
-    return factors, inverses
+        inverse = np.add(half, half.T, out=inverses[k])
+        inverse.ravel()[:: size + 1] *= 0.5
+    return stack, inverses
 
 
 def solve_lower(factors: Array, right: Array) -> Array:

@@ -34,7 +34,8 @@ class Posterior:
     @property
     def condition(self) -> float:
         """Largest diagonal element of I + A^(-1/2) H A^(-1/2)."""
-        return float(np.max(np.sum(self.factor**2, axis=-1), initial=1.0))
+        squares = self.factor * self.factor
+        return float(squares.sum(axis=-1).max(initial=1.0))
 
     @cached_property
     def whitener(self) -> Array:

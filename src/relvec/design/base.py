@@ -35,6 +35,11 @@ class DesignMatrix(Protocol):
         ...
 
     @property
+    def approximate(self) -> bool:
+        """Whether products of all columns are not quite those of the columns."""
+        ...
+
+    @property
     def gram_limit(self) -> float:
         """Condition up to which S and Q are to be had from Gram matrices."""
         ...

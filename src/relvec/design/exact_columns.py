@@ -30,6 +30,10 @@ class ExactColumns:
         self.keep = keep
         self._kept: tuple[Indices, Array] | None = None
 
+    def forget(self) -> None:
+        """Give up the columns kept."""
+        self._kept = None
+
     def matvec(self, weights: Array, indices: Indices) -> Array:
         """Φ[:, indices] weightsᵀ (N, K)."""
         result = np.empty((self.rows.n_rows, len(weights)))

@@ -25,6 +25,11 @@ class Expansion(Protocol):
         ...
 
     @property
+    def approximate(self) -> bool:
+        """Whether functions are not quite what features say."""
+        ...
+
+    @property
     def constant(self) -> bool:
         """Whether a column of ones goes before those that ``features`` returns."""
         ...
@@ -71,6 +76,10 @@ class Whole:
     @property
     def n_features(self) -> int:
         return len(self.basis)
+
+    @property
+    def approximate(self) -> bool:
+        return False
 
     @property
     def constant(self) -> bool:
@@ -133,6 +142,10 @@ class LowRank:
     def rank(self) -> int:
         """Pivots of all kernels."""
         return sum(part.rank for part in self.parts)
+
+    @property
+    def approximate(self) -> bool:
+        return True
 
     @property
     def constant(self) -> bool:
@@ -222,6 +235,9 @@ class LowRank:
         tol = 1e-2 * self.tol
         if tol < LEAST_TOLERANCE:
             return None
+        vars(self).pop("_blocks", None)  # its memory may be needed
+        for part in self.parts:
+            part.forget()
         return LowRank.of(self.basis, tol=tol, most=self.most, seed=0)
 
 

@@ -54,6 +54,10 @@ class FactoredDesign:
         return self._columns.rows.n_rows, len(self._columns.basis)
 
     @property
+    def approximate(self) -> bool:
+        return self.expansion.approximate
+
+    @property
     def gram_limit(self) -> float:
         return LAST_GRAM_LIMIT
 
@@ -63,6 +67,9 @@ class FactoredDesign:
         return self._features.expansion
 
     def refined(self) -> "FactoredDesign | None":
+        self._combined = None  # its memory may be needed
+        self._features.forget()
+        self._columns.forget()
         better = self.expansion.refined()
         if better is None:
             return None

@@ -61,6 +61,10 @@ class FeatureGram:
         self._last = (row_weights, gram)
         return products
 
+    def forget(self) -> None:
+        """Give up what can be computed again."""
+        self._last, self._kept = None, []
+
     def transposed(self, values: Array) -> Array:
         """Fᵀvalues (K, r)."""
         total = np.zeros((values.shape[1], self.expansion.n_features))

@@ -9,10 +9,10 @@ import numpy as np
 from scipy.linalg import qr
 
 from relvec.design.base import DEPENDENT, DIFFERENCE_LIMIT, GRAM_LIMIT
-from relvec.linalg import cholesky, solve_lower
+from relvec.linalg import cholesky, solve_lower, threads_for
 from relvec.typing import Array, Indices
 
-_BLOCK_ENTRIES = 1_000_000
+_BLOCK_ENTRIES = 4_000_000
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,10 @@ class HeldDesign(ABC):
     @property
     def shape(self) -> tuple[int, int]:
         return self.matrix.shape[0], self.matrix.shape[1]
+
+    @property
+    def approximate(self) -> bool:
+        return False
 
     @property
     def gram_limit(self) -> float:
@@ -44,6 +48,10 @@ class HeldDesign(ABC):
     @abstractmethod
     def _inner(self, left: Any, row_weights: Array, right: Any) -> Array:
         """leftᵀ diag(row_weights) right as an array."""
+
+    @abstractmethod
+    def _gram(self, columns: Any, row_weights: Array) -> Array:
+        """columnsᵀ diag(row_weights) columns as an array."""
 
     @abstractmethod
     def _array(self, columns: Any) -> Array:
@@ -74,7 +82,7 @@ class HeldDesign(ABC):
 
     def gram(self, indices: Indices, row_weights: Array) -> Array:
         columns = self._columns(indices)
-        return np.stack([self._inner(columns, w, columns) for w in row_weights.T])
+        return np.stack([self._gram(columns, w) for w in row_weights.T])
 
     def project(self, row_weights: Array, target: Array) -> tuple[Array, Array]:
         return self.squared_norms(row_weights), self.rmatvec(row_weights * target)
@@ -98,7 +106,7 @@ class HeldDesign(ABC):
 
     def _factor(self, columns: Any, precision: Array) -> Array:
         """Cholesky's factor of I + columnsᵀ diag(precision) columns."""
-        gram = self._inner(columns, precision, columns)
+        gram = self._gram(columns, precision)
         identity = np.eye(len(gram))
         if gram.diagonal().max(initial=0.0) < GRAM_LIMIT:
             return cholesky(gram + identity)
@@ -133,8 +141,9 @@ class HeldDesign(ABC):
             chosen = slice(start, start + step)
             functions = self._array(self.matrix[:, chosen])
             functions = functions / self._divisors[chosen] * root
-            shares = top.T @ functions
-            functions -= top @ shares
+            with threads_for(2 * top.size * functions.shape[1]):
+                shares = top.T @ functions
+                functions -= top @ shares
             total[chosen] = np.sum(functions**2, axis=0)
             total[chosen] += np.sum((bottom @ shares) ** 2, axis=0)
         return total

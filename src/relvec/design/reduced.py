@@ -58,6 +58,10 @@ class Reduced:
         """f(z) of every centre."""
         return self.features(as_rows(self.group.centres))
 
+    def forget(self) -> None:
+        """Give up what can be evaluated again."""
+        vars(self).pop("centre_features", None)
+
     def poor(self, X: AnyArray, features: Array) -> AnyArray:
         """Of these rows the worst whose functions are off by more than stated."""
         residual = self.pivots.residual(X, features)

@@ -35,6 +35,9 @@ class SparseDesign(HeldDesign):
         # In this order the larger factor, transposed, need not change its format.
         return np.asarray((right.T @ weighted).toarray().T)
 
+    def _gram(self, columns: Any, row_weights: Array) -> Array:
+        return self._inner(columns, row_weights, columns)
+
     def _array(self, columns: Any) -> Array:
         return np.asarray(columns.toarray())
 

@@ -44,27 +44,27 @@ class Solution:
     @property
     def condition(self) -> float:
         """Largest diagonal element of P⁻¹."""
-        return float(np.max(np.sum(self.factor**2, axis=-1), initial=1.0))
+        squares = self.factor * self.factor
+        return float(squares.sum(axis=-1).max(initial=1.0))
 
 
 def solve(moments: Moments, prior_precision: Array, noise_precision: Array) -> Solution:
     """(6) and (7) in Gram form."""
     root = 1 / np.sqrt(prior_precision)
+    size = len(root)
     beta = noise_precision[:, None]
-    inner = beta[:, :, None] * (moments.gram * root * root[:, None])
-    steps = np.arange(len(root))
-    inner[:, steps, steps] += 1
+    inner = moments.gram * (beta[:, :, None] * (root[:, None] * root))
+    diagonals = inner.reshape(len(inner), size * size)[:, :: size + 1]
+    diagonals += 1
     factor, P = cholesky_and_inverse(inner)
     m = (P @ (root * beta * moments.target)[:, :, None])[:, :, 0]
     mean = root * m
-    penalty = np.sum(m * m, axis=1)
     # Not by the shorter tᵀWt − μᵀΦᵀWt − mᵀm/β: only this form, minimal at μ, forgives
     # what was lost in solving for μ.
     twice = (moments.gram @ mean[:, :, None])[:, :, 0] - 2 * moments.target
-    residual = moments.target_squares + np.sum(mean * twice, axis=1)
+    residual = moments.target_squares + (mean * twice).sum(axis=1)
     residual = np.maximum(residual, 0.0)
-    density = moments.count * np.log(noise_precision / (2 * np.pi))
-    density = 0.5 * np.sum(density - noise_precision * residual - penalty)
-    determinant = np.log(factor[:, steps, steps]).sum()
-    evidence = float(density - determinant)
+    density = moments.count * np.log(noise_precision / (2 * np.pi)).sum()
+    density -= noise_precision @ residual + (m * m).sum()
+    evidence = float(0.5 * density - np.log(diagonals).sum())
     return Solution(factor, P, m, mean, residual, evidence)

@@ -51,9 +51,7 @@ class Ascent:
         if ceiling is not None:
             beta = np.minimum(beta * np.exp(step[n_active:]), ceiling)
         solution = solve(self.moments, alpha, beta)
-        return replace(
-            self, prior_precision=alpha, noise_precision=beta, solution=solution
-        )
+        return Ascent(self.moments, self.chosen, alpha, beta, solution)
 
 
 def ascend(
@@ -61,12 +59,13 @@ def ascend(
     prior_precision: Array,
     noise_precision: Array,
     *,
+    start: Solution | None = None,
     ceiling: Array | None,
     tol: float,
     most: int,
 ) -> Ascent:
-    """At most so many steps; the noise moves if it has a ceiling (K,)."""
-    solution = solve(moments, prior_precision, noise_precision)
+    """At most so many steps from a ``start``; a ceiling (K,) lets the noise move."""
+    solution = start or solve(moments, prior_precision, noise_precision)
     chosen = np.arange(len(prior_precision))
     state = Ascent(moments, chosen, prior_precision, noise_precision, solution)
     for _ in range(most):
@@ -77,7 +76,7 @@ def ascend(
         if len(state.chosen) == 0 and ceiling is None:
             return replace(state, converged=True)
         step, concave = _step(state, ceiling)
-        size = np.max(np.abs(step), initial=0.0)
+        size = np.abs(step).max(initial=0.0)
         small = concave and size < _SMALL_STEP
         after = _uphill(state, step, ceiling, _LATE_SLACK if small else _SLACK)
         if after is None:
@@ -94,12 +93,12 @@ def _without_idle(state: Ascent) -> Ascent | None:
     q² ≤ s, in these variables m² ≤ p(1 − p), summed over outputs; all of them at once
     if that does not cost evidence, otherwise the one whose deletion gains most.
     """
-    p = np.diagonal(state.solution.shrinkage, axis1=1, axis2=2)
-    squares = state.solution.scaled_mean**2
-    idle = np.sum((squares / p + p - 1) / p, axis=0) <= 0
+    p = state.solution.shrinkage.diagonal(axis1=1, axis2=2)
+    ratio = state.solution.scaled_mean**2 / p
+    idle = ((ratio + p - 1) / p).sum(axis=0) <= 0
     if not idle.any():
         return None
-    gain = -0.5 * np.sum(squares / p + np.log(p), axis=0)  # eq. 37
+    gain = -0.5 * (ratio + np.log(p)).sum(axis=0)  # eq. 37
     best = np.zeros_like(idle)
     best[np.argmax(np.where(idle, gain, -np.inf))] = True
     for leaving in (idle, best):
@@ -118,7 +117,7 @@ def _restricted(state: Ascent, stay: Indices) -> Ascent:
 def _step(state: Ascent, ceiling: Array | None) -> tuple[Array, bool]:
     """Newton's step, and whether the evidence is concave here."""
     gradient, curvature = _derivatives(state, free=ceiling is not None)
-    factor, failed = lapack.dpotrf(curvature, lower=1)
+    factor, failed = lapack.dpotrf(curvature.T, lower=1, clean=0)
     if not failed:
         return lapack.dpotrs(factor, gradient, lower=1)[0], True
     # At a saddle, ascend along directions of negative curvature as well.
@@ -132,23 +131,21 @@ def _derivatives(state: Ascent, *, free: bool) -> tuple[Array, Array]:
     P, m = state.solution.shrinkage, state.solution.scaled_mean
     n_outputs, n_active = m.shape
     size = n_active + n_outputs * free
-    p = np.diagonal(P, axis1=1, axis2=2)
+    p, squares = P.diagonal(axis1=1, axis2=2), m * m
     gradient, curvature = np.empty(size), np.zeros((size, size))
-    gradient[:n_active] = 0.5 * np.sum(1 - p - m**2, axis=0)
-    squares, products = P**2, P * m[:, None, :]
-    within = curvature[:n_active, :n_active]
-    within -= np.sum(0.5 * squares + m[:, :, None] * products, axis=0)
-    steps = np.arange(n_active)
-    within[steps, steps] += 0.5 * np.sum(p + m**2, axis=0)
+    gradient[:n_active] = 0.5 * (1 - p - squares).sum(axis=0)
+    products = P * (0.5 * P + m[:, :, None] * m[:, None, :])
+    curvature[:n_active, :n_active] = -products.sum(axis=0)
+    diagonal = curvature.ravel()[:: size + 1]
+    diagonal[:n_active] += 0.5 * (p + squares).sum(axis=0)
     if free:
         rho = state.noise_precision * state.solution.residual
-        effective = np.sum(1 - p, axis=1)
-        gradient[n_active:] = 0.5 * (state.moments.count - effective - rho)
-        across = 0.5 * (np.sum(squares, axis=2) - p) + m * np.sum(products, axis=2)
+        left = state.moments.count - n_active + p.sum(axis=1)
+        gradient[n_active:] = 0.5 * (left - rho)
+        across = products.sum(axis=2) - 0.5 * p
         curvature[n_active:, :n_active] = across
         curvature[:n_active, n_active:] = across.T
-        last = np.arange(n_active, size)
-        curvature[last, last] = 0.5 * rho - np.sum(across, axis=1)
+        diagonal[n_active:] = 0.5 * rho - across.sum(axis=1)
     return gradient, curvature
 
 
@@ -162,11 +159,11 @@ def _uphill(
     """
     before = state.solution.log_evidence
     least = before - slack * abs(before)
-    cut = np.clip(step, -_LONGEST_STEP, _LONGEST_STEP)
+    cut = step.clip(-_LONGEST_STEP, _LONGEST_STEP)
     after = state.moved(cut, ceiling)
     if after.solution.log_evidence >= least:
         return after
-    fraction = min(0.25, _LONGEST_STEP / float(np.max(np.abs(step))))
+    fraction = min(0.25, _LONGEST_STEP / float(np.abs(step).max()))
     shortest = _SHORTEST * fraction
     while fraction > shortest:
         after = state.moved(fraction * step, ceiling)

@@ -34,7 +34,7 @@ class Pool:
     @property
     def sparsity(self) -> Array:
         """S (K, P)."""
-        return np.diagonal(self.overlap, axis1=1, axis2=2)
+        return self.overlap.diagonal(axis1=1, axis2=2)
 
     def move(self, index: int, prior_variance: float) -> None:
         """To another ν of one function."""
@@ -49,12 +49,11 @@ class Pool:
 
 def climb(pool: Pool, tol: float, most: int) -> int:
     """The action that gains most, again and again, then pairs; how many were taken."""
-    propose = _propose_one if len(pool.quality) == 1 else _propose
     taken = 0
     # What is not usable is computed all the same, and not looked at.
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         while taken < most and len(pool.prior_variance):
-            target, gain = propose(pool)
+            target, gain = _propose(pool)
             best = int(gain.argmax())
             if gain[best] > tol:
                 pool.move(best, target[best])
@@ -66,56 +65,58 @@ def climb(pool: Pool, tol: float, most: int) -> int:
 
 def _propose(pool: Pool) -> tuple[Array, Array]:
     """The best ν of every function and what it gains."""
-    nu, S, Q = pool.prior_variance, pool.sparsity, pool.quality
-    left = np.maximum(1 - nu * S, _DETERMINED)  # s = S/left, q = Q/left: eq. 23
+    S = pool.sparsity
+    left = 1 - pool.prior_variance * S
+    usable = ((pool.least_sparsity < S) & (left > _DETERMINED)).all(axis=0)
+    target, gain = _best(S, pool.quality, left)
+    return target, np.where(usable, gain, 0.0)
+
+
+def _best(S: Array, Q: Array, left: Array) -> tuple[Array, Array]:
+    """The best ν of functions (K, P) of which 1 − νS is ``left``, and what it gains."""
+    return _best_one(S[0], Q[0], left[0]) if len(S) == 1 else _best_many(S, Q, left)
+
+
+def _best_many(S: Array, Q: Array, left: Array) -> tuple[Array, Array]:
+    """With s = S/left and q = Q/left, eq. 23."""
+    left = np.maximum(left, _DETERMINED)
     target = 1 / best_precision(S / left, Q / left)
-    usable = np.all((pool.least_sparsity < S) & (left > _DETERMINED), axis=0)
-    change = np.where(usable, target - nu, 0.0)
-    growth = 1 + change * S
-    gain = 0.5 * np.sum(change * Q**2 / growth - np.log(growth), axis=0)
-    return target, gain
+    growth, ratio = left + target * S, Q * Q / S
+    return target, 0.5 * (ratio - ratio / growth - np.log(growth)).sum(axis=0)
 
 
-def _propose_one(pool: Pool) -> tuple[Array, Array]:
-    """The same for one output, where the best ν is (q² − s)/s²: eqs. 20, 21."""
-    nu, S, Q = pool.prior_variance, pool.overlap[0].diagonal(), pool.quality[0]
-    squares = Q * Q
-    left = 1 - nu * S
-    usable = (pool.least_sparsity[0] < S) & (left > _DETERMINED)
-    target = np.maximum(squares - S * left, 0.0) / (S * S)
-    change = np.where(usable, target - nu, 0.0)
-    growth = 1 + change * S
-    return target, 0.5 * (change * squares / growth - np.log(growth))
+def _best_one(S: Array, Q: Array, left: Array) -> tuple[Array, Array]:
+    """For one output 1 + δS is Q²/S where the best ν is positive: eqs. 20, 21."""
+    ratio = Q * Q / S
+    growth = np.maximum(ratio, left)
+    return (growth - left) / S, 0.5 * (ratio - ratio / growth - np.log(growth))
 
 
 def _exchange(pool: Pool, tol: float) -> bool:
     """Delete one function and add another at once (6.2), if some pair gains."""
-    nu, S = pool.prior_variance, pool.sparsity
-    inside, outside = np.flatnonzero(nu), np.flatnonzero(nu == 0)
+    nu, S, Q = pool.prior_variance, pool.sparsity, pool.quality
+    left = 1 - nu * S
+    inside = np.flatnonzero((nu > 0) & (left > _DETERMINED).all(axis=0))
+    outside = np.flatnonzero(nu == 0)
     if len(inside) == 0 or len(outside) == 0:
         return False
-    left = 1 - nu[inside] * S[:, inside]
-    judged = np.all(left > _DETERMINED, axis=0)
-    inside, left = inside[judged], left[:, judged]
-    if len(inside) == 0:
-        return False
-    weight = (nu[inside] / left)[:, :, None]
-    Q = pool.quality
-    lost = 0.5 * np.sum(nu[inside] * Q[:, inside] ** 2 / left + np.log(left), axis=0)
+    left = left[:, inside]
+    weight = nu[inside] / left
+    lost = 0.5 * (weight * Q[:, inside] ** 2 + np.log(left)).sum(axis=0)
     overlap = pool.overlap[:, inside[:, None], outside]
+    weighted = weight[:, :, None] * overlap
     # S and Q of each outsider once each insider has left, (K, inside, outside).
-    sparsity = S[:, None, outside] + weight * overlap**2
-    quality = Q[:, None, outside] + weight * overlap * Q[:, inside, None]
-    usable = np.all(pool.least_sparsity[:, None, outside] < sparsity, axis=0)
-    shape = (len(sparsity), -1)
-    s, q = sparsity.reshape(shape), np.where(usable, quality, 0.0).reshape(shape)
-    target = 1 / best_precision(s, q)
-    growth = 1 + target * s
-    won = 0.5 * np.sum(target * q**2 / growth - np.log(growth), axis=0)
-    gain = won.reshape(usable.shape) - lost[:, None]
-    leaver, entrant = np.unravel_index(np.argmax(gain), gain.shape)
-    if gain[leaver, entrant] <= tol:
+    sparsity = S[:, None, outside] + weighted * overlap
+    quality = Q[:, None, outside] + weighted * Q[:, inside, None]
+    usable = (pool.least_sparsity[:, None, outside] < sparsity).all(axis=0)
+    flat = (len(sparsity), usable.size)
+    new = np.ones((len(sparsity), 1))
+    target, won = _best(sparsity.reshape(flat), quality.reshape(flat), new)
+    gain = np.where(usable, won.reshape(usable.shape) - lost[:, None], -np.inf)
+    place = int(gain.argmax())
+    if gain.flat[place] <= tol:
         return False
+    leaver, entrant = divmod(place, len(outside))
     pool.move(int(inside[leaver]), 0.0)
-    pool.move(int(outside[entrant]), float(target.reshape(gain.shape)[leaver, entrant]))
+    pool.move(int(outside[entrant]), float(target[place]))
     return True

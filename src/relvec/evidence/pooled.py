@@ -85,7 +85,9 @@ class Pooled:
             return after
         if looking:
             return look_begun(problem, state)
-        if state.likelihood.conjugate and self.single.worthwhile(state).size:
+        # What an approximate dictionary still promises now is its error.
+        exact = state.likelihood.conjugate and not problem.design.approximate
+        if exact and self.single.worthwhile(state).size:
             return self._single_step(problem, state)
         return replace(state, exhausted=True)
 
@@ -186,8 +188,7 @@ def _confirmed(
     )
     model = FoundModel(likelihood, posterior, evidence)
     seen = replace(state.observations, noise_precision=ascent.noise_precision)
-    after = state_with(problem, model, seen, state.gram)
-    return replace(after, solution=solution)
+    return state_with(problem, model, seen, state.gram, solution)
 
 
 def _is_sound(problem: Problem, outcome: Outcome, log_evidence: float) -> bool:

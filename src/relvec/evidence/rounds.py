@@ -42,14 +42,13 @@ class Rounds:
         gaining = np.flatnonzero(np.isinf(options.current) & (options.gain > tol))
         short = self._short_list(gaining, options.gain, state)
         products = problem.design.gram(short, state.observations.row_weights)
-        norms = np.sqrt(gram.projections.squared_norms)
-        scale = norms[:, gram.active, None] * norms[:, None, short]
-        copies = np.abs(gram.cross[:, :, short]) > _COPY * scale
-        fresh = ~np.any(copies, axis=(0, 1))
+        cross = gram.cross.take(short, axis=2)
+        squares = gram.projections.squared_norms
+        scale = np.sqrt(squares[:, gram.active, None] * squares[:, None, short])
+        fresh = ~np.any(np.abs(cross) > _COPY * scale, axis=(0, 1))
         chosen = self._unlike(_likeness(products), fresh, self.width)
         if len(chosen) < _FEW:
             # All alike, as with wide kernels; what the model leaves of them is not.
-            cross = gram.cross[:, :, short]
             explained = np.swapaxes(cross, 1, 2) @ (gram.covariance @ cross)
             left = products / gram.noise_precision[:, None, None] - explained
             chosen = self._unlike(_likeness(left), fresh, _FEW)
@@ -93,8 +92,9 @@ def _condition(gram: GramStatistics) -> float:
 
 def _likeness(products: Array) -> Array:
     """|cosine| of functions with these inner products, the largest of any output."""
-    size = np.sqrt(np.maximum(np.diagonal(products, axis1=1, axis2=2), _TINY))
-    return np.max(np.abs(products) / (size[:, :, None] * size[:, None, :]), axis=0)
+    size = np.sqrt(np.maximum(products.diagonal(axis1=1, axis2=2), _TINY))
+    cosines = np.abs(products) / (size[:, :, None] * size[:, None, :])
+    return cosines.max(axis=0)
 
 
 def _best_of_groups(gaining: Indices, gain: Array, n_groups: int) -> Indices:
@@ -147,7 +147,7 @@ def play(
     Tolerances follow the best gain in sight down to ``tol``; at ``tol`` itself single
     actions and Newton's method alternate until neither has anything left to do.
     """
-    best = float(np.max(state.proposals.gain[candidates.columns], initial=0.0))
+    best = float(state.proposals.gain[candidates.columns].max(initial=0.0))
     loose = min(_LOOSE[0], _LOOSE[1] * best) if best > _LATE else tol
     loose = max(tol, loose)
     final = loose == tol
@@ -158,14 +158,16 @@ def play(
     beta = state.observations.noise_precision
     before = state.solution or _solved(moments, variance, beta)
     solution = before
-    for _ in range(_MOST_ALTERNATIONS):
-        pool = _pool(moments, variance, beta, solution)
-        taken = climb(pool, loose, most)
+    for alternation in range(_MOST_ALTERNATIONS):
+        taken = climb(_pool(moments, variance, beta, solution), loose, most)
+        if alternation and not taken:
+            break
         inside = np.flatnonzero(variance)
         ascent = ascend(
             moments.subset(inside),
             1 / variance[inside],
             beta,
+            start=None if taken else solution,
             ceiling=ceiling,
             tol=min(_NEWTON_TOL, _FINER * tol if final else loose),
             most=_LATE_NEWTON if final else _EARLY_NEWTON,

@@ -98,4 +98,4 @@ def _with_noise(
         state.log_evidence + after.log_evidence - before.log_evidence,
     )
     seen = replace(state.observations, noise_precision=noise_precision)
-    return replace(state_with(problem, model, seen, state.gram), solution=after)
+    return state_with(problem, model, seen, state.gram, after)

@@ -36,7 +36,7 @@ class Proposals:
 def proposals(stats: Statistics) -> Proposals:
     """For all functions."""
     S, Q = stats.sparsity_in, stats.quality_in
-    usable = np.all(stats.least_sparsity < S, axis=0)
+    usable = (stats.least_sparsity < S).all(axis=0)
     precision = best_precision(np.where(usable, S, 1.0), np.where(usable, Q, 0.0))
     precision = np.maximum(precision, _least_precision(stats))
     gain = addition_gain(precision, S, Q)
@@ -54,8 +54,9 @@ def _active_proposals(stats: Statistics) -> tuple[Array, Array, Array]:
     alpha, variance, mu = stats.prior_precision, stats.variances, stats.mean
     # γ = 1 − αΣ = S/α: each form is exact where the other one cancels.
     product, ratio = alpha * variance, stats.sparsity_in[:, stats.active] / alpha
-    gamma = np.where(product < 0.5, 1 - product, np.clip(ratio, 0, 1))
-    shrunk = np.where(product < 0.5, product, 1 - gamma)
+    shrinks = product < 0.5
+    gamma = np.where(shrinks, 1 - product, ratio.clip(0, 1))
+    shrunk = np.where(shrinks, product, 1 - gamma)
     best = best_precision(gamma / variance, mu / variance)  # s, q by eq. 23
     precision = np.maximum(best, _least_precision(stats))
     stays = np.isfinite(precision)
@@ -70,16 +71,17 @@ def _active_proposals(stats: Statistics) -> tuple[Array, Array, Array]:
 
 
 def _least_precision(stats: Statistics) -> float:
-    return float(_BROADEST_PRIOR * np.max(stats.noise_precision))
+    return float(_BROADEST_PRIOR * stats.noise_precision.max())
 
 
 def best_precision(sparsity_out: Array, quality_out: Array) -> Array:
     """argmax ℓ(α) per column of s, q (K, M); inf where the function is not worth it."""
     n_outputs = len(sparsity_out)
-    s = np.mean(sparsity_out, axis=0)
-    theta = np.sum(quality_out**2, axis=0) - n_outputs * s
-    pays = (theta > 0) & (s > 0)
-    alpha = np.where(pays, n_outputs * s**2 / np.where(pays, theta, 1.0), np.inf)
+    total = sparsity_out.sum(axis=0)
+    theta = (quality_out * quality_out).sum(axis=0) - total
+    pays = (theta > 0) & (total > 0)
+    mean_square = total * total / n_outputs
+    alpha = np.where(pays, mean_square / np.where(pays, theta, 1.0), np.inf)
     if n_outputs == 1:
         return alpha  # eqs. 20, 21
     return _common_precision(alpha, sparsity_out, quality_out)
@@ -108,9 +110,9 @@ def _common_precision(start: Array, s: Array, q: Array) -> Array:
 def addition_gain(alpha: Array, S: Array, Q: Array) -> Array:
     """ℓ(α), which is eq. (27) for the best α; 0 where α is infinite."""
     out = ~np.isfinite(alpha)
-    safe = np.where(out, 1.0, alpha)
-    terms = Q**2 / (safe + np.abs(S)) - np.log1p(np.abs(S) / safe)
-    return np.where(out, 0.0, 0.5 * np.sum(terms, axis=0))
+    safe, S = np.where(out, 1.0, alpha), np.abs(S)
+    terms = Q * Q / (safe + S) - np.log1p(S / safe)
+    return np.where(out, 0.0, 0.5 * terms.sum(axis=0))
 
 
 def reestimation_gain(alpha: Array, target: Array, shrunk: Array, mu: Array) -> Array:
@@ -122,12 +124,12 @@ def reestimation_gain(alpha: Array, target: Array, shrunk: Array, mu: Array) -> 
     growth = (1 - shrunk) * (ratio - 1)
     left = shrunk + (1 - shrunk) * ratio
     logarithm = np.where(np.abs(growth) < 0.5, np.log1p(growth), np.log(left))
-    return 0.5 * np.sum(alpha * mu**2 * (ratio - 1) / left - logarithm, axis=0)
+    return 0.5 * (alpha * mu * mu * (ratio - 1) / left - logarithm).sum(axis=0)
 
 
 def deletion_gain(shrunk: Array, mu: Array, variance: Array) -> Array:
     """eq. (37), with Q = αμ and S = α − α²Σ inserted; ``shrunk`` is αΣ."""
-    return -0.5 * np.sum(mu**2 / variance + np.log(np.maximum(shrunk, _TINY)), axis=0)
+    return -0.5 * (mu * mu / variance + np.log(np.maximum(shrunk, _TINY))).sum(axis=0)
 
 
 def choose(

@@ -132,6 +132,7 @@ def state_with(
     model: Model,
     seen: PseudoObservations,
     known: GramStatistics | None,
+    solution: Solution | None = None,
 ) -> SequentialState:
     """The state of a model whose Gram matrices are sound."""
     if known is None:
@@ -149,6 +150,7 @@ def state_with(
         exact=model.likelihood.conjugate,
         proposals=proposals(gram),
         error=_relative_error(gram),
+        solution=solution,
     )
 
 
@@ -160,12 +162,16 @@ def _cross_gram(
         return problem.design.cross_gram(active, weights)
     if np.array_equal(active, known.active):
         return known.cross
-    places = {int(column): place for place, column in enumerate(known.active)}
-    old = np.array([int(column) in places for column in active], dtype=bool)
+    places = {column: place for place, column in enumerate(known.active.tolist())}
     cross = np.empty((len(known.cross), len(active), known.cross.shape[2]))
-    cross[:, old] = known.cross[:, [places[int(column)] for column in active[old]]]
-    if not old.all():
-        cross[:, ~old] = problem.design.cross_gram(active[~old], weights)
+    new = []
+    for place, column in enumerate(active.tolist()):
+        if column in places:
+            cross[:, place] = known.cross[:, places[column]]
+        else:
+            new.append(place)
+    if new:
+        cross[:, new] = problem.design.cross_gram(active[new], weights)
     return cross
 
 

@@ -86,6 +86,7 @@ def recomputed(
     """By the Cholesky factor, from inner products alone."""
     beta = noise_precision[:, None]
     whitened = wide_product(posterior.whitener, cross)
+    squares = np.einsum("knm,knm->km", whitened, whitened)
     norms = beta * projections.squared_norms
     explained = (posterior.mean[:, None, :] @ cross)[:, 0]
     return GramStatistics(
@@ -93,7 +94,7 @@ def recomputed(
         prior_precision=posterior.prior_precision,
         mean=posterior.mean,
         covariance=posterior.covariance,
-        sparsity_in=norms - beta**2 * np.sum(whitened**2, axis=1),  # eq. 24
+        sparsity_in=norms - beta**2 * squares,  # eq. 24
         quality_in=beta * (projections.target - explained),  # eq. 25
         least_sparsity=rounding(posterior.condition) * norms,
         noise_precision=noise_precision,
