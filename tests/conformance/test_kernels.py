@@ -48,6 +48,8 @@ KERNELS = [
     CompactMatern(1.2, support=2.0),
     CompactMatern(width=1.2, nu=0.5, support=1.5, exponent=2.5),
     CompactMatern(SCALES, nu=2, support=2.5),
+    CompactMatern(1.2, nu=2.5, support=2.5, taper="smooth"),
+    CompactMatern(1.2, support=[2.0, 3.0, 2.5], exponent=6.0, taper="smooth"),
     CompactMatern(0.9, nu=np.inf, support=[1.0, 3.0], columns=[True, False, True]),
     InverseMultiquadric(0.6),
     InverseMultiquadric(0.6, width=SCALES),

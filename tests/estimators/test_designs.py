@@ -10,6 +10,7 @@ from sklearn.base import clone
 
 from relvec import RVC, RVR
 from relvec.data import noisy_sinc, scan, two_mixtures
+from relvec.evidence import pooled
 
 NOISE = 0.1
 RNG = np.random.default_rng(3)
@@ -305,3 +306,23 @@ def test_a_source_of_rows_and_its_array_are_logged_alike(caplog):
     regression(verbose=1, design="streamed").fit(scan(X, target=Y))
 
     assert any("1,200 rows" in record.getMessage() for record in caplog.records)
+
+
+def test_approximate_columns_do_not_send_the_search_astray(monkeypatch):
+    """Neighbours with large opposite weights: the condition is far beyond 1e6.
+
+    Exact posteriors beside approximate inner products promised thousands of nats.
+    """
+    rng = np.random.default_rng(0)
+    x = rng.uniform(1, 10, (2000, 1))
+    y = np.sin(40 / x[:, 0]) + 0.1 * rng.standard_normal(2000)
+    counted = []
+    original = pooled.posterior_at_mode
+    monkeypatch.setattr(
+        pooled, "posterior_at_mode", lambda *a: counted.append(1) or original(*a)
+    )
+    model = RVR(gamma=50.0, design="low-rank").fit(x, y)
+
+    assert model.model_.posterior.condition > 1e6
+    assert len(counted) < 100
+    assert np.sqrt(np.mean((model.predict(x) - np.sin(40 / x[:, 0])) ** 2)) < 0.05

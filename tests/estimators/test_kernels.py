@@ -15,6 +15,7 @@ from relvec import RVC, RVR
 from relvec.basis import Basis
 from relvec.data import scan
 from relvec.estimators import FitWarning
+from relvec.evidence import Status
 from relvec.kernels import (
     CompactMatern,
     Gaussian,
@@ -395,3 +396,28 @@ def test_bad_kernels(estimator, kernel, message):
     targets = Y if estimator is RVR else LABELS
     with pytest.raises(ValueError, match=message):
         estimator(kernel).fit(X, targets)
+
+
+def test_a_kernel_too_narrow_for_the_data_ends_in_a_warning():
+    """Ten features, and supports that hold hardly another row: Φ is nearly I."""
+    rows = RNG.standard_normal((150, 10))
+    y = rows[:, 0] + RNG.standard_normal(150)
+    with pytest.warns(FitWarning, match="nearly all observations on weights"):
+        model = RVR(CompactMatern()).fit(rows, y)
+
+    assert model.status_ is Status.INTERPOLATION
+    assert model.n_iter_ < 20
+
+
+def test_a_kink_at_the_centre_is_what_interpolates():
+    """Of the same wide support, in eight features; one taper is smooth there."""
+    rows = np.random.default_rng(0).standard_normal((200, 8))
+    y = rows[:, 0] + 0.5 * np.random.default_rng(1).standard_normal(200)
+    kernel = CompactMatern(10.0, nu=2.5, support=30.0)
+    with pytest.warns(FitWarning, match="nearly all observations on weights"):
+        RVR(kernel).fit(rows, y)
+    smooth = RVR(kernel.set_params(taper="smooth")).fit(rows, y)
+
+    assert smooth.status_ is Status.CONVERGED
+    assert 0.4 < np.sqrt(smooth.noise_variance_) < 0.6
+    assert len(smooth.relevance_) < 30

@@ -42,9 +42,11 @@ def test_the_matrix_is_in_canonical_form(n_features):
 
 @pytest.mark.parametrize("n_features", [1, 2, 3, 5, 8])
 @pytest.mark.parametrize("order", [0.5, 1.5, np.inf])
-def test_positive_definite_in_any_number_of_dimensions(n_features, order):
+@pytest.mark.parametrize("taper", ["triangular", "smooth"])
+def test_positive_definite_in_any_number_of_dimensions(n_features, order, taper):
     X = RNG.standard_normal((120, n_features))
-    matrix = CompactMatern(5.0, order, support=1.5 * np.sqrt(n_features))(X)
+    support = 1.5 * np.sqrt(n_features)
+    matrix = CompactMatern(5.0, order, support=support, taper=taper)(X)
 
     assert 0.02 < matrix.nnz / 120**2 < 0.98
     assert np.linalg.eigvalsh(matrix.toarray()).min() > -1e-12
@@ -115,3 +117,22 @@ def test_nothing_the_size_of_all_pairs():
     kernel = CompactMatern(support=1e-5)
 
     assert kernel(X).nnz == kernel.count(X) < 10 * len(X)
+
+
+def test_the_smooth_taper_is_wendlands_function():
+    """In one dimension φ₃,₁ restricted: (1 − u)³(1 + 3u), flat at its centre."""
+    x = np.linspace(0, 3, 7)[:, None]
+    u = x[:, 0] / 2
+    expected = np.maximum(1 - u, 0) ** 3 * (1 + 3 * u)
+    wide = CompactMatern(1e9, np.inf, support=2.0, taper="smooth")
+
+    assert_allclose(wide(x, x[:1]).toarray()[:, 0], expected, atol=1e-15)
+    near = wide(np.array([[1e-3]]), x[:1]).toarray()[0, 0]
+    assert 1 - near < 1e-5
+
+
+def test_tapers_are_named():
+    with pytest.raises(ValueError, match="taper must be one of 'triangular', 'smooth'"):
+        CompactMatern(taper="round")
+    with pytest.raises(ValueError, match=r"positive definite only from 3\.5 on"):
+        CompactMatern(taper="smooth", exponent=2.0)(np.zeros((3, 2)))

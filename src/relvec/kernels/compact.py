@@ -14,13 +14,14 @@ from relvec.kernels.distances import (
 )
 from relvec.kernels.matern import Matern
 from relvec.kernels.sparse import close_distances, count_close, on_pattern
-from relvec.parameters import check_positive
+from relvec.kernels.tapers import TAPERS
+from relvec.parameters import check_choice, check_positive
 from relvec.typing import AnyArray, Array
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CompactMatern(Matern):
-    """The Matérn kernel times max(1 − ‖x − z‖/support, 0)^exponent.
+    """The Matérn kernel times max(1 − u, 0)^exponent, u = ‖x − z‖/support.
 
     Its matrices are ``scipy.sparse.csr_array``: nothing the size of all pairs of rows
     is held, except by the derivatives. The second factor is eq. 6.1.1.3.1 of [1]_,
@@ -38,19 +39,27 @@ class CompactMatern(Matern):
         The distance from which on the kernel is 0; or one for each feature, by which
         they are divided before the distance is taken.
     exponent : float, optional
-        The default, (d + 1)/2 for d features, is the least that keeps the kernel
-        positive definite; less is refused.
+        The default is the least that keeps the kernel of d features positive definite:
+        (d + 1)/2, or (d + 5)/2 for the smooth taper; less is refused.
+    taper : {"triangular", "smooth"}, default="triangular"
+        The second factor: max(1 − u, 0)^exponent has a kink at u = 0, so that the
+        kernel is no smoother than an exponential, whatever ``nu`` is.
+        ``"smooth"`` multiplies it by 1 + exponent·u, Wendland's function [2]_, which
+        has two derivatives; prefer it for more than three features.
     columns : sequence of int or bool, slice, optional
         The features that the kernel sees; all by default.
 
     Notes
     -----
-    The kernel has a kink where x = z: there ``centre_gradient`` is 0.
+    Where the kernel has a kink at x = z, ``centre_gradient`` is 0 there.
 
     References
     ----------
     .. [1] Ben-Shimon, D. (2006). Accelerating the relevance vector machine. Thesis,
        Ben-Gurion University of the Negev.
+    .. [2] Wendland, H. (1995). Piecewise polynomial, positive definite and compactly
+       supported radial functions of minimal degree. Advances in Computational
+       Mathematics 4, 389-396.
 
     Examples
     --------
@@ -68,9 +77,11 @@ class CompactMatern(Matern):
 
     support: Scale = field(default=3.0, kw_only=True)
     exponent: float | None = field(default=None, kw_only=True)
+    taper: str = field(default="triangular", kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        check_choice("taper", self.taper, tuple(TAPERS))
         check_scale("support", self.support)
         if self.exponent is not None:
             check_positive("exponent", self.exponent)
@@ -100,7 +111,7 @@ class CompactMatern(Matern):
         return feature_scales("support", self.support, n_features)
 
     def _power(self, n_features: int) -> float:
-        least = (n_features + 1) / 2
+        least = TAPERS[self.taper].least(n_features)
         if self.exponent is None:
             return least
         if self.exponent < least:
@@ -120,14 +131,14 @@ class CompactMatern(Matern):
         else:
             values = (matrix.data * (supports / scales)) ** 2
             apply(self._profile, values)
-        values *= np.maximum(1 - matrix.data, 0) ** self._power(X.shape[1])
+        values *= TAPERS[self.taper].value(matrix.data, self._power(X.shape[1]))
         matrix.data = values
         return matrix
 
     def _paired(self, X: Array, Z: Array) -> Array:
         scaled = (X - Z) / self._supports(X.shape[1])
         distances = np.sqrt(np.einsum("ij,ij->i", scaled, scaled))
-        taper = np.maximum(1 - distances, 0) ** self._power(X.shape[1])
+        taper = TAPERS[self.taper].value(distances, self._power(X.shape[1]))
         return super()._paired(X, Z) * taper
 
     def _diagonal(self, X: Array) -> Array:
@@ -141,14 +152,8 @@ class CompactMatern(Matern):
 
     def _taper(self, X: Array, Z: Array) -> tuple[Array, Array, Array]:
         """t(u) for all distances u, t′(u)/u (0 at u = 0), and ∂t/∂exponent."""
-        distances, power = self._distances(X, Z), self._power(X.shape[1])
-        rest = np.maximum(1 - distances, 0)
-        inside = (rest > 0) & (distances > 0)
-        slope = np.zeros_like(rest)
-        slope[inside] = -power * rest[inside] ** (power - 1) / distances[inside]
-        by_power = np.zeros_like(rest)
-        by_power[inside] = rest[inside] ** power * np.log(rest[inside])
-        return rest**power, slope, by_power
+        u, p, taper = self._distances(X, Z), self._power(X.shape[1]), TAPERS[self.taper]
+        return taper.value(u, p), taper.slope(u, p), taper.by_power(u, p)
 
     def _gradients(self, X: Array, Z: Array) -> dict[str, Array]:
         taper, slope, by_power = self._taper(X, Z)

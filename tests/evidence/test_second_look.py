@@ -1,0 +1,150 @@
+"""The second look: what it may find, what it costs, and what it must not do."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.datasets import make_friedman1
+
+from relvec.design import DenseDesign
+from relvec.evidence import Limits, Pooled, Problem, maximise
+from relvec.evidence.second_look import excessive, look_begun, look_ended, look_settled
+from relvec.evidence.state import Look
+from relvec.kernels import Gaussian
+from relvec.likelihoods import gaussian_noise
+
+
+def regression(X, y, kernel):
+    design = DenseDesign.weighted(kernel(X, X), np.ones(len(X)))
+    y = (y - y.mean())[:, None]
+    noise = gaussian_noise(y, np.ones(len(X)), "estimate")
+    return Problem(design, y, noise, np.ones(len(X)))
+
+
+def stuck():
+    """Functions that are worth little alone, so that they are taken for noise."""
+    X, y = make_friedman1(200, noise=1.0, random_state=0)
+    return regression(X, y, Gaussian(1.0))
+
+
+def rich():
+    """A model that goes on growing with less noise, as a narrow kernel's does."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 10))
+    y = X[:, 0] * X[:, 1] + 0.3 * rng.standard_normal(300)
+    return regression(X, y, Gaussian(2.5))
+
+
+def first_maximum(problem):
+    """The state in which the search begins to look again."""
+    pooled, state = Pooled(), Pooled().init(problem)
+    while state.look is None:
+        assert not pooled.converged(problem, state)
+        state = pooled.step(problem, state)
+    return state
+
+
+def test_a_look_begins_with_less_noise_and_the_same_functions():
+    problem = stuck()
+    state = first_maximum(problem)
+    inner = state.look.state
+
+    assert np.array_equal(inner.active, state.active)
+    assert_allclose(inner.prior_precision, state.prior_precision)
+    ratio = inner.observations.noise_precision / state.observations.noise_precision
+    assert_allclose(ratio, 4)
+    assert inner.log_evidence < state.log_evidence
+
+
+def test_the_model_found_stays_while_a_look_goes_on():
+    """So that a limit, a callback or an interrupt between rounds leaves it."""
+    problem = stuck()
+    pooled, state = Pooled(), first_maximum(problem)
+    rounds = 0
+    while state.look is not None:
+        after = pooled.step(problem, state)
+        rounds += 1
+        assert after.steps == state.steps or after.look is None
+        if after.look is not None:
+            assert after.stats is state.stats
+            assert after.log_evidence == state.log_evidence
+        state = after
+
+    assert rounds > 3
+
+
+def test_a_search_that_is_stuck_is_freed():
+    problem = stuck()
+    before = first_maximum(problem)
+    fit = maximise(problem, Pooled(), Limits())
+
+    assert fit.log_evidence > before.log_evidence + 30
+    assert np.all(np.diff(fit.history["log_evidence"]) > -1e-6)
+
+
+def test_a_rich_dictionary_is_not_let_grow():
+    problem = rich()
+    before = first_maximum(problem)
+    fit = maximise(problem, Pooled(), Limits())
+
+    assert len(fit.posterior.active) <= 1.25 * len(before.active) + 24
+
+
+def test_the_noise_is_lowered_further_where_nothing_enters():
+    problem = stuck()
+    state = first_maximum(problem)
+    again = look_settled(problem, state, Look(replace(state, look=None), attempt=0))
+    ratio = again.look.state.observations.noise_precision
+    ratio = ratio / state.observations.noise_precision
+
+    assert_allclose(ratio, 16)
+    last = look_begun(problem, state, attempt=4)
+    assert last.look is None
+    assert last.looked_again
+
+
+@pytest.mark.parametrize(
+    ("gain", "more", "taken"),
+    [
+        (1.0, 0, True),
+        (-1.0, 0, False),
+        (1.0, 3, False),
+        (2.0, 3, True),
+        (1.0, -3, True),
+    ],
+)
+def test_every_function_more_has_its_price(gain, more, taken):
+    problem = stuck()
+    state = first_maximum(problem)
+    size = len(state.active) + more
+    stats = replace(state.stats, active=np.arange(size))
+    found = replace(state, stats=stats, log_evidence=state.log_evidence + gain)
+    judged = look_settled(problem, state, Look(found, attempt=0, released=True))
+
+    assert judged.look is None
+    assert (judged.stats is stats) == taken
+    assert judged.looked_again
+
+
+def test_after_a_great_gain_there_is_another_look():
+    problem = stuck()
+    state = first_maximum(problem)
+    found = replace(state, log_evidence=state.log_evidence + 10)
+    judged = look_settled(problem, state, Look(found, attempt=0, released=True))
+
+    assert not judged.looked_again
+
+
+def test_models_that_spend_their_observations_are_excessive():
+    problem = stuck()
+    state = first_maximum(problem)
+    assert not excessive(problem, state, state)
+
+    many = replace(state, stats=replace(state.stats, active=np.arange(100)))
+    assert excessive(problem, state, many)
+    free = np.full_like(state.prior_precision, 1e-300)
+    spent = replace(state, stats=replace(state.stats, prior_precision=free))
+    few = replace(problem, sample_weight=np.full(200, 0.05))
+    assert excessive(few, state, spent)
+    assert look_ended(state).looked_again
