@@ -83,13 +83,6 @@ class Rounds:
         return np.array(chosen, dtype=np.intp)
 
 
-def _condition(gram: GramStatistics) -> float:
-    """Largest diagonal element of I + A^(-1/2)ΦᵀBΦA^(-1/2)."""
-    norms = gram.noise_precision[:, None] * gram.projections.squared_norms
-    ratios = norms[:, gram.active] / gram.prior_precision
-    return 1 + float(np.max(ratios, initial=0.0))
-
-
 def _likeness(products: Array) -> Array:
     """|cosine| of functions with these inner products, the largest of any output."""
     size = np.sqrt(np.maximum(products.diagonal(axis1=1, axis2=2), _TINY))
