@@ -4,9 +4,15 @@ ORDER = (
     "plot_sinc_regression.py",
     "plot_ripley_classification.py",
     "plot_evidence_trace.py",
+    "plot_kernel_families.py",
+    "plot_several_scales.py",
+    "plot_text_kernel.py",
     "plot_sparse_linear.py",
+    "plot_polynomial_features.py",
+    "plot_wavelets_and_splines.py",
     "plot_own_dictionary.py",
     "plot_large_data.py",
+    "plot_compact_support.py",
 )
 
 

@@ -8,13 +8,12 @@ from numpy.typing import ArrayLike
 
 from relvec.design import DenseDesign
 from relvec.evidence import (
+    SOLVERS,
     Callback,
     EvidenceFit,
     Limits,
-    Pooled,
     Problem,
-    Rounds,
-    Sequential,
+    Solver,
     Status,
     maximise,
 )
@@ -24,6 +23,7 @@ from relvec.parameters import (
     as_weights,
     check_choice,
     check_count,
+    check_flag,
     check_level,
     check_search,
 )
@@ -109,6 +109,8 @@ def sparse_bayes(
     *,
     sample_weight: ArrayLike | None = None,
     noise_variance: float | Literal["estimate"] = "estimate",
+    solver: Literal["sequential", "mackay", "em"] = "sequential",
+    polish: bool = True,
     schedule: Literal["pool", "greedy"] = "pool",
     selection: Literal["gain", "random", "cyclic"] = "gain",
     init: Literal["projection", "bias"] = "projection",
@@ -138,6 +140,12 @@ def sparse_bayes(
         How often each row counts; rows of weight zero are as if absent.
     noise_variance : "estimate" or float, default="estimate"
         Variance of the Gaussian noise, if it is known.
+    solver : {"sequential", "mackay", "em"}, default="sequential"
+        Column by column, or by one of the classic iterations that begin with all
+        columns and prune them, for small dictionaries.
+    polish : bool, default=True
+        Whether columns pruned by "mackay" or "em" get a second chance: the sequential
+        search goes on where the iteration ended.
     schedule : {"pool", "greedy"}, default="pool"
         Whether each pass over the columns lets many of them join a pool, where all is
         searched at once, or only the best one, as the paper has it.
@@ -192,6 +200,8 @@ def sparse_bayes(
         max_iter=max_iter,
         max_seconds=max_seconds,
     )
+    check_choice("solver", solver, SOLVERS)
+    check_flag("polish", polish)
     check_count("noise_interval", noise_interval)
     check_level("random_state", random_state)
     if callback is not None and not callable(callback):
@@ -204,19 +214,18 @@ def sparse_bayes(
         likelihood=_likelihood(likelihood, targets, weights, noise_variance),
         sample_weight=weights,
     )
-    single = Sequential(
+    solve = Solver(
+        name=solver,
+        schedule=schedule,
         selection=selection,
         start=_constant_column(matrix) if init == "bias" else None,
         tol=tol,
         noise_interval=noise_interval,
+        polish=polish,
         seed=random_state,
     )
     limits = Limits(max_iter, np.inf if max_seconds is None else max_seconds)
-    if schedule == "greedy":
-        fit = maximise(problem, single, limits, callback)
-    else:
-        pooled = Pooled(single, Rounds(selection=selection, seed=random_state))
-        fit = maximise(problem, pooled, limits, callback)
+    fit = maximise(problem, solve.maximiser, limits, callback)
     return _named(fit, matrix.shape[1])
 
 

@@ -24,7 +24,10 @@ PARAMETERS = [
     ({"gamma": 0}, "gamma must be a positive number; got 0"),
     ({"degree": 2.5}, "degree must be a whole number of at least 1; got 2.5"),
     ({"coef0": np.nan}, "coef0 must be a finite number; got nan"),
-    ({"solver": "sequentiel"}, "solver must be one of 'sequential'; got 'sequentiel'"),
+    (
+        {"solver": "sequentiel"},
+        "solver must be one of 'sequential', 'mackay', 'em'; got 'sequentiel'",
+    ),
     (
         {"design": "spares"},
         "design must be one of 'auto', 'dense', 'sparse', 'low-rank', 'streamed'; got",

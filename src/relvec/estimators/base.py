@@ -19,6 +19,7 @@ from relvec.design import DESIGNS, Budget, DesignMatrix, Dictionary, choose_desi
 from relvec.estimators.candidates import (
     Candidates,
     check_candidates,
+    check_top_down,
     fewer_candidates,
     n_drawn,
 )
@@ -35,12 +36,11 @@ from relvec.estimators.validation import (
     validated,
 )
 from relvec.evidence import (
+    SOLVERS,
     EvidenceFit,
     Limits,
-    Pooled,
     Problem,
-    Rounds,
-    Sequential,
+    Solver,
     Status,
     maximise,
 )
@@ -71,6 +71,7 @@ class SparseKernelModel(BaseEstimator, ABC):
     coef0: Any
     fit_intercept: Any
     solver: Any
+    polish: Any
     schedule: Any
     design: Any
     candidates: Any
@@ -89,9 +90,11 @@ class SparseKernelModel(BaseEstimator, ABC):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features) or RowBlocks
-            Training rows; for ``kernel="precomputed"`` the matrix of kernel values
-            between them, of shape (n_samples, n_samples). Blocks of rows from
-            :func:`relvec.data.scan` bring their targets and weights along.
+            Training rows; objects of any kind if the kernel is a function of such.
+            For ``kernel="precomputed"`` the matrix of kernel values between them, of
+            shape (n_samples, n_samples), or with centres of its own, of shape
+            (n_samples, candidates). Blocks of rows from :func:`relvec.data.scan` bring
+            their targets and weights along.
         y : array-like of shape (n_samples,)
             Targets; left out for blocks.
         sample_weight : array-like of shape (n_samples,), optional
@@ -117,7 +120,8 @@ class SparseKernelModel(BaseEstimator, ABC):
 
     def _check_parameters(self) -> None:
         self._kernel_choice.check()
-        check_choice("solver", self.solver, ("sequential",))
+        check_choice("solver", self.solver, SOLVERS)
+        check_flag("polish", self.polish)
         check_choice("design", self.design, DESIGNS)
         check_candidates(self.candidates)
         as_bytes("memory_budget", self.memory_budget)
@@ -207,7 +211,7 @@ class SparseKernelModel(BaseEstimator, ABC):
         seconds = np.inf if self.max_seconds is None else self.max_seconds
         limits = Limits(self.max_iter, seconds)
         with progress(int(self.verbose)) as callback:
-            return maximise(problem, self._maximiser(seed), limits, callback)
+            return maximise(problem, self._solver(seed).maximiser, limits, callback)
 
     def _design(
         self, candidates: Candidates, training: Training
@@ -221,6 +225,8 @@ class SparseKernelModel(BaseEstimator, ABC):
             seed=training.seed,
             in_memory=training.in_memory,
         )
+        if self.solver != "sequential":
+            check_top_down(self.solver, dictionary)
         choice = choose_design(self.design, dictionary)
         if choice is None:
             candidates = fewer_candidates(
@@ -238,16 +244,16 @@ class SparseKernelModel(BaseEstimator, ABC):
         rule = isinstance(self.candidates, str) and self.candidates == "auto"
         return rule and not self._kernel_choice.selects_columns
 
-    def _maximiser(self, seed: int) -> Sequential | Pooled:
-        single = Sequential(
+    def _solver(self, seed: int) -> Solver:
+        return Solver(
+            name=self.solver,
+            schedule=self.schedule,
             selection=self.selection,
             start=0 if self.init == "bias" else None,
             tol=self.tol,
+            polish=self.polish,
             seed=seed,
         )
-        if self.schedule == "greedy":
-            return single
-        return Pooled(single, Rounds(selection=self.selection, seed=seed))
 
     def _keep(self, candidates: Candidates, fit: EvidenceFit, offset: float) -> None:
         """Fitted attributes, from a fit whose functions are in ascending order."""

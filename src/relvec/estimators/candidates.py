@@ -21,6 +21,9 @@ MOST_CANDIDATES = 10_000
 MOST_FIXED_CANDIDATES = 2000
 # Where neither low rank nor dense is possible, time grows with the square of these.
 _FEWER_CANDIDATES = 2000
+# Matrices of the size of all pairs of functions, and of all rows and functions, that a
+# top-down solver holds at a time.
+_SQUARES, _COLUMNS = 6, 3
 
 
 @dataclass(frozen=True)
@@ -89,6 +92,18 @@ def fewer_candidates(
         )
         raise ValueError(msg)
     return candidates.fewer(min(affordable, len(candidates.numbers)))
+
+
+def check_top_down(solver: str, dictionary: Dictionary) -> None:
+    """Refuse what a solver that begins with all functions could not hold."""
+    n_rows, n_basis = dictionary.shape
+    if not dictionary.budget.holds(n_basis * (_SQUARES * n_basis + _COLUMNS * n_rows)):
+        msg = (
+            f"solver={solver!r} begins with all of {dictionary.words}, and what it "
+            f"computes does not fit into a memory_budget of {dictionary.budget.words}: "
+            "use solver='sequential', or set candidates to fewer"
+        )
+        raise ValueError(msg)
 
 
 def check_candidates(value: Any) -> None:

@@ -21,13 +21,16 @@ class RVC(ClassifierMixin, SparseKernelModel):
 
     Parameters
     ----------
-    kernel : {"rbf", "linear", "poly", "sigmoid", "precomputed"}, callable or None, \
-default="rbf"
-        The kernel, as in :class:`sklearn.svm.SVC`. A callable takes two arrays of rows
-        and returns the matrix of their kernel values. With None the features
-        themselves are the dictionary: sparse logistic regression.
+    kernel : {"rbf", "laplacian", "linear", "poly", "polynomial", "sigmoid", "cosine", \
+"chi2", "additive_chi2", "precomputed"}, callable, list of these, or None, default="rbf"
+        The kernel: a name, as in :class:`sklearn.svm.SVC` and scikit-learn's
+        ``pairwise_kernels``; one of :mod:`relvec.kernels` or of scikit-learn's Gaussian
+        processes; or any callable of two arrays of rows that returns the matrix of
+        their kernel values. Rows that are no numbers reach it as arrays of objects.
+        A list makes one dictionary of several kernels, on the same centres. With None
+        the features themselves are the dictionary: sparse logistic regression.
     gamma : {"scale", "auto"} or float, default="scale"
-        Coefficient of "rbf", "poly" and "sigmoid": ``"scale"`` is
+        Coefficient of the kernels by name that have one: ``"scale"`` is
         1 / (n_features · X.var()), ``"auto"`` is 1 / n_features.
     degree : int, default=3
         Degree of "poly".
@@ -35,20 +38,27 @@ default="rbf"
         Constant term of "poly" and "sigmoid".
     fit_intercept : bool, default=True
         Let a constant be one of the candidates.
-    solver : {"sequential"}, default="sequential"
-        How the evidence is maximised.
+    solver : {"sequential", "mackay", "em"}, default="sequential"
+        How the evidence is maximised: function by function, or by one of the classic
+        iterations that begin with all functions and prune them, for small data.
+    polish : bool, default=True
+        Whether functions pruned by "mackay" or "em" get a second chance: the
+        sequential search goes on where the iteration ended.
     schedule : {"pool", "greedy"}, default="pool"
         Whether each pass over the candidates lets many of them join a pool, where all
         is searched at once, or only the best one, as the paper has it: slow, for
         teaching and reference.
-    design : {"auto", "dense", "low-rank", "streamed"}, default="auto"
-        How the dictionary is held: as a matrix, by its low rank, or not at all, its
-        rows read block by block. ``"auto"`` chooses by shape, kernel and
-        ``memory_budget``, and says so with ``verbose=1``.
+    design : {"auto", "dense", "sparse", "low-rank", "streamed"}, default="auto"
+        How the dictionary is held: as a matrix, as a sparse one for kernels of finite
+        support, by its low rank, or not at all, its rows read block by block.
+        ``"auto"`` chooses by shape, kernel and ``memory_budget``, and says so with
+        ``verbose=1``.
     candidates : {"auto", "all"}, int or array of shape (n_centres, n_features), \
 default="auto"
         Where kernel functions may be centred: on all training rows, on so many drawn
-        by chance, or on the points given. ``"auto"`` is 10000 rows at most.
+        by chance, or on the points (or objects) given. ``"auto"`` is 10000 rows at
+        most, divided by the number of kernels. For ``kernel="precomputed"`` a number
+        says how many columns a matrix has that need not be square.
     selection : {"gain", "random", "cyclic"}, default="gain"
         Which function to act on: the one with the greatest gain in evidence, a random
         one, or the next in order, among those that gain.
@@ -77,9 +87,13 @@ default="auto"
         The class labels.
     relevance_ : ndarray of shape (n_vectors,)
         Numbers of the training rows that are relevance vectors, through all blocks; of
-        the features for ``kernel=None``; -1 for centres given as ``candidates``.
+        the columns for ``kernel="precomputed"``, of the features for None; -1 for
+        centres given as ``candidates``.
+    relevance_kernel_ : ndarray of shape (n_vectors,)
+        Number of each vector's kernel in the list of kernels; 0 if there is one.
     relevance_vectors_ : ndarray of shape (n_vectors, n_features)
-        These rows; empty for ``kernel="precomputed"`` and None.
+        These rows, or (n_vectors,) objects; empty for ``kernel="precomputed"`` and
+        None.
     dual_coef_ : ndarray of shape (n_vectors,)
         Posterior mean of the weights.
     intercept_ : float
@@ -137,6 +151,7 @@ default="auto"
         coef0: float = 0.0,
         fit_intercept: bool = True,
         solver: str = "sequential",
+        polish: bool = True,
         schedule: str = "pool",
         design: str = "auto",
         candidates: Any = "auto",
@@ -155,6 +170,7 @@ default="auto"
         self.coef0 = coef0
         self.fit_intercept = fit_intercept
         self.solver = solver
+        self.polish = polish
         self.schedule = schedule
         self.design = design
         self.candidates = candidates

@@ -61,7 +61,7 @@ class Status(Enum):
 
     @property
     def success(self) -> bool:
-        """Whether the search ended by itself, at a maximum of the evidence."""
+        """Whether the search ended by itself."""
         return self not in {Status.MAX_ITER, Status.MAX_SECONDS, Status.STOPPED}
 
 

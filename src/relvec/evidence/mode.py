@@ -44,11 +44,13 @@ def posterior_at_mode(
     active: Indices,
     prior_precision: Array,
     start: Array,
+    *,
+    most_steps: int | None = None,
 ) -> Mode:
-    """Search from the weights ``start`` (K, n)."""
+    """Search from the weights ``start`` (K, n), to the end unless steps are limited."""
     here = _at(problem, likelihood, active, prior_precision, start)
     last = np.inf
-    for _ in range(_MAX_NEWTON):
+    for _ in range(most_steps or _MAX_NEWTON):
         observations, posterior = _expand(problem, likelihood, here)
         if likelihood.conjugate:
             posterior, eta = _corrected(problem, observations, posterior)

@@ -98,8 +98,10 @@ class Pooled:
 
     def _single_step(self, problem: Problem, state: SequentialState) -> SequentialState:
         after = self.single.step(problem, state)
-        unchanged = after.stats is state.stats and len(state.active) > 0
-        done = unchanged or self.single.converged(problem, after)
+        # Steps that gain next to nothing may go on for thousands.
+        gain = after.log_evidence - state.log_evidence
+        idle = gain <= _LEAST_GAIN * self.single.tol and len(state.active) > 0
+        done = idle or self.single.converged(problem, after)
         return replace(after, looked_again=state.looked_again, exhausted=done)
 
     def _round(
@@ -177,7 +179,7 @@ def _confirmed(
             problem, likelihood, outcome.active, ascent.prior_precision, solution.mean
         )
         evidence = mode.log_evidence
-        in_gram_form &= solution.condition < problem.design.gram_limit
+        in_gram_form &= problem.design.approximate
     if evidence <= state.log_evidence + least:
         return None
     if not in_gram_form:

@@ -47,7 +47,7 @@ class Rounds:
         scale = np.sqrt(squares[:, gram.active, None] * squares[:, None, short])
         fresh = ~np.any(np.abs(cross) > _COPY * scale, axis=(0, 1))
         chosen = self._unlike(_likeness(products), fresh, self.width)
-        if len(chosen) < _FEW:
+        if len(chosen) < _FEW and gram.condition < problem.design.gram_limit:
             # All alike, as with wide kernels; what the model leaves of them is not.
             explained = np.swapaxes(cross, 1, 2) @ (gram.covariance @ cross)
             left = products / gram.noise_precision[:, None, None] - explained

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from relvec.evidence.base import Problem
+from relvec.evidence.base import Problem, interpolates
 from relvec.evidence.mode import posterior_at_mode
 from relvec.evidence.selection import choose, proposals
 from relvec.evidence.state import (
@@ -58,7 +58,8 @@ class Sequential:
     def converged(self, problem: Problem, state: SequentialState) -> bool:
         idle = self.worthwhile(state).size == 0
         searched = state.seeded or len(state.active) > 0
-        return state.settled and idle and searched and not state.stale
+        done = state.settled and idle and searched and not state.stale
+        return done or interpolates(problem, state)
 
     def step(self, problem: Problem, state: SequentialState) -> SequentialState:
         if state.settled and len(state.active) == 0:

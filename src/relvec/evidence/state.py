@@ -215,9 +215,7 @@ def is_fragile(state: SequentialState) -> bool:
 
 def _relative_error(gram: GramStatistics) -> float:
     """Of S, Q and gains: rounding, magnified by how broad a prior is for its data."""
-    data = gram.noise_precision[:, None] * gram.projections.squared_norms
-    ratios = data[:, gram.active] / gram.prior_precision
-    return float(_ROUNDING * np.max(ratios, initial=1.0))
+    return _ROUNDING * gram.condition
 
 
 def mode_after(

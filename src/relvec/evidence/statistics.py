@@ -60,6 +60,13 @@ class GramStatistics(Statistics):
     cross: Array  # (K or 1, n, M) ΦₐᵀWΦ
     projections: Projections  # outlive every change of model and noise
 
+    @property
+    def condition(self) -> float:
+        """Largest diagonal element of I + A^(-1/2)ΦᵀBΦA^(-1/2)."""
+        data = self.noise_precision[:, None] * self.projections.squared_norms
+        ratios = data[:, self.active] / self.prior_precision
+        return 1 + float(ratios.max(initial=0.0))
+
 
 def observed(
     design: DesignMatrix, seen: PseudoObservations, posterior: Posterior, eta: Array

@@ -1,0 +1,213 @@
+"""MacKay's iteration and EM: their formulae, their fixed points, hard dictionaries."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from relvec import RVC, RVR, sparse_bayes
+from relvec.data import noisy_sinc, two_mixtures
+from relvec.design import DenseDesign
+from relvec.evidence import (
+    FixedPoint,
+    Limits,
+    Pooled,
+    Problem,
+    Status,
+    TopDown,
+    maximise,
+)
+from relvec.kernels import Gaussian
+from relvec.likelihoods import Bernoulli, gaussian_noise
+
+UPDATES = ["mackay", "em"]
+
+
+def regression(n_rows=60, seed=0, width=3.0):
+    X, y = noisy_sinc(n_rows, seed=seed)
+    return problem_of(np.column_stack([np.ones(n_rows), Gaussian(width=width)(X)]), y)
+
+
+def problem_of(Phi, y):
+    weights = np.ones(len(y))
+    targets = y[:, None]
+    noise = gaussian_noise(targets, weights, "estimate")
+    return Problem(DenseDesign.weighted(Phi, weights), targets, noise, weights)
+
+
+def classification(n_rows=80, seed=0):
+    X, y = two_mixtures(n_rows, seed=seed)
+    Phi = np.column_stack([np.ones(n_rows), Gaussian(width=0.5)(X)])
+    weights = np.ones(n_rows)
+    design = DenseDesign.weighted(Phi, weights)
+    return Problem(design, y[:, None].astype(float), Bernoulli(), weights)
+
+
+@pytest.mark.parametrize("update", UPDATES)
+def test_one_step_is_what_the_papers_say(update):
+    """(17), (18), (20), (21) with Σ by a plain inverse."""
+    problem = regression()
+    maximiser = FixedPoint(update, prune=np.inf)
+    state = maximiser.step(problem, maximiser.init(problem))
+    after = maximiser.step(problem, state)
+
+    matrix, y = problem.design.matrix, problem.y[:, 0]
+    Phi = (matrix / problem.design.column_norms)[:, state.active]
+    alpha, beta = state.prior_precision, state.likelihood.noise_precision[0]
+    Sigma = np.linalg.inv(np.diag(alpha) + beta * Phi.T @ Phi)
+    mu = beta * Sigma @ Phi.T @ y
+    gamma = 1 - alpha * np.diag(Sigma)
+    rss = np.sum((y - Phi @ mu) ** 2)
+    if update == "mackay":
+        precision, noise = gamma / mu**2, rss / (len(y) - gamma.sum())
+    else:
+        precision = 1 / (mu**2 + np.diag(Sigma))
+        noise = (rss + np.trace(Sigma @ Phi.T @ Phi)) / len(y)
+    assert_allclose(after.prior_precision, precision, rtol=1e-5)
+    assert_allclose(after.likelihood.noise_variance, noise, rtol=1e-7)
+
+
+@pytest.mark.parametrize("make", [regression, classification])
+def test_em_raises_the_evidence_in_every_step(make):
+    """Exactly so for a Gaussian likelihood; Laplace's approximation nearly."""
+    fit = maximise(make(), FixedPoint("em", tol=1e-2), Limits())
+    slack = 1e-9 if make is regression else 1e-2
+
+    assert fit.status is Status.CONVERGED
+    assert np.diff(fit.history["log_evidence"]).min() > -slack
+
+
+@pytest.mark.parametrize("make", [regression, classification])
+def test_the_end_of_mackays_iteration_is_a_fixed_point(make):
+    problem = make()
+    maximiser = FixedPoint("mackay", tol=1e-8)
+    state = maximiser.init(problem)
+    while not maximiser.converged(problem, state):
+        state = maximiser.step(problem, state)
+    posterior = state.mode.posterior
+    gamma = 1 - posterior.prior_precision * np.sum(posterior.whitener[0] ** 2, axis=0)
+
+    assert_allclose(
+        gamma, posterior.prior_precision * posterior.mean[0] ** 2, rtol=1e-6
+    )
+    assert 0 < len(state.active) < 12
+
+
+@pytest.mark.parametrize("update", UPDATES)
+@pytest.mark.parametrize("make", [regression, classification])
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_polished_it_ends_where_the_sequential_search_does(update, make, seed):
+    problem = make(seed=seed)
+    top_down = maximise(problem, TopDown(FixedPoint(update), Pooled()), Limits())
+    sequential = maximise(problem, Pooled(), Limits())
+
+    assert top_down.status is Status.CONVERGED
+    scale = max(abs(sequential.log_evidence), 1.0)
+    assert abs(top_down.log_evidence - sequential.log_evidence) < 0.02 * scale
+    assert len(top_down.posterior.active) < 15
+    steps = top_down.history["iteration"]
+    assert np.array_equal(steps, np.arange(1, len(steps) + 1))
+
+
+def test_pruned_functions_get_a_second_chance():
+    """A threshold far too low takes out what is needed; polishing brings it back."""
+    problem = regression()
+    hasty = FixedPoint("mackay", prune=1.0)
+    alone = maximise(problem, hasty, Limits())
+    polished = maximise(problem, TopDown(hasty, Pooled()), Limits())
+
+    assert polished.log_evidence > alone.log_evidence + 0.3
+
+
+def test_a_threshold_that_prunes_everything_leaves_the_empty_model():
+    fit = maximise(regression(), FixedPoint("mackay", prune=1e-12), Limits())
+
+    assert fit.status is Status.EMPTY
+    assert len(fit.posterior.active) == 0
+
+
+def hard_dictionary(rng):
+    """Columns repeated, nearly repeated, of any size, of conditions up to 1e16."""
+    n_rows, n_columns = rng.integers(5, 30), rng.integers(2, 25)
+    Phi = rng.standard_normal((n_rows, n_columns))
+    decay = 10.0 ** -rng.uniform(0, 16, min(Phi.shape))
+    left, _, right = np.linalg.svd(Phi, full_matrices=False)
+    Phi = (left * np.sort(decay)[::-1]) @ right
+    copies = Phi[:, rng.integers(0, n_columns, 3)]
+    nearly = copies * (1 + 1e-12 * rng.standard_normal(copies.shape))
+    Phi = np.column_stack([Phi, copies, nearly]) * 10.0 ** rng.uniform(-3, 3)
+    return Phi, rng.standard_normal(n_rows) + 10 * Phi[:, 0]
+
+
+@pytest.mark.parametrize("update", UPDATES)
+def test_hard_dictionaries_end_in_finite_numbers(update):
+    for seed in range(25):
+        Phi, y = hard_dictionary(np.random.default_rng(seed))
+        fit = maximise(
+            problem_of(Phi, y),
+            TopDown(FixedPoint(update, tol=1e-2), Pooled()),
+            Limits(max_iter=300),
+        )
+        assert np.isfinite(fit.log_evidence)
+        assert np.isfinite(fit.posterior.mean).all()
+        assert np.isfinite(fit.history["log_evidence"]).all()
+
+
+@pytest.mark.parametrize("solver", UPDATES)
+class TestEstimators:
+    """The same by name."""
+
+    def test_regression(self, solver):
+        X, y = noisy_sinc(80, seed=1)
+        model = RVR(gamma=1 / 9, solver=solver, tol=1e-3).fit(X, y)
+        expected = RVR(gamma=1 / 9).fit(X, y)
+
+        assert_allclose(model.log_evidence_, expected.log_evidence_, rtol=0.02)
+        assert np.sqrt(np.mean((model.predict(X) - expected.predict(X)) ** 2)) < 0.05
+
+    def test_weights_are_repetitions(self, solver):
+        X, y = noisy_sinc(40, seed=2)
+        weights = np.arange(40) % 3
+        rows = np.repeat(np.arange(40), weights)
+        model = RVR(gamma=1 / 9, solver=solver, polish=False, tol=1e-2)
+        weighted = model.fit(X, y, weights).predict(X)
+
+        assert_allclose(weighted, model.fit(X[rows], y[rows]).predict(X), rtol=1e-6)
+
+    def test_classification(self, solver):
+        X, y = two_mixtures(100, seed=3)
+        model = RVC(gamma=4.0, solver=solver, tol=1e-2).fit(X, y)
+
+        assert_allclose(
+            model.log_evidence_, RVC(gamma=4.0).fit(X, y).log_evidence_, rtol=0.02
+        )
+
+    def test_a_dictionary_of_ones_own(self, solver):
+        rng = np.random.default_rng(0)
+        Phi = rng.standard_normal((60, 20))
+        y = 3 * Phi[:, 4] - 2 * Phi[:, 11] + 0.1 * rng.standard_normal(60)
+        found = sparse_bayes(Phi, y, solver=solver, tol=1e-3)
+
+        assert {4, 11} <= set(found.relevant.tolist())
+
+    def test_limits_leave_a_usable_model(self, solver):
+        X, y = noisy_sinc(50, seed=1)
+        with pytest.warns(UserWarning, match="max_iter"):
+            model = RVR(gamma=1 / 9, solver=solver, max_iter=4).fit(X, y)
+
+        assert model.n_iter_ == 4
+        assert np.isfinite(model.predict(X)).all()
+
+    def test_what_does_not_fit_is_refused(self, solver):
+        X, y = noisy_sinc(500)
+        with pytest.raises(ValueError, match=f"solver='{solver}' begins with all of"):
+            RVR(solver=solver, memory_budget="3MB").fit(X, y)
+
+
+def test_bad_settings():
+    X, y = noisy_sinc(20)
+    with pytest.raises(ValueError, match="solver must be one of"):
+        RVR(solver="newton").fit(X, y)
+    with pytest.raises(ValueError, match="polish must be"):
+        RVR(solver="em", polish="yes").fit(X, y)
+    with pytest.raises(ValueError, match="solver must be one of"):
+        sparse_bayes(np.eye(3), np.ones(3), solver="newton")
