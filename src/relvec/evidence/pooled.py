@@ -25,6 +25,8 @@ from relvec.evidence.rounds import Outcome, Rounds, play
 from relvec.evidence.second_look import (
     COLD_TOL,
     excessive,
+    is_better,
+    judged,
     look_begun,
     look_ended,
     look_settled,
@@ -151,6 +153,8 @@ class Pooled:
             return look_settled(problem, state, look)
         if excessive(problem, state, after):
             return look_ended(state)
+        if look.released and is_better(state, after):
+            return judged(state, after)
         return replace(state, look=replace(look, state=after))
 
 

@@ -45,7 +45,7 @@ def look_settled(
 ) -> SequentialState:
     """After its last round: release the noise, try with less of it, or judge."""
     if look.released:
-        return _judged(state, look.state)
+        return judged(state, look.state)
     if np.setdiff1d(look.state.active, state.active).size == 0:
         return look_begun(problem, state, look.attempt + 1)
     free = replace(look.state, settled=False)
@@ -72,13 +72,17 @@ def look_ended(state: SequentialState) -> SequentialState:
     return replace(state, look=None, looked_again=True, settled=False)
 
 
-def _judged(state: SequentialState, found: SequentialState) -> SequentialState:
-    """The better model; after a great gain there may be another look."""
-    gain = found.log_evidence - state.log_evidence
+def is_better(state: SequentialState, found: SequentialState) -> bool:
+    """Whether a model is worth its functions."""
     more = max(0, len(found.active) - len(state.active))
-    if gain <= _PRICE * more:
+    return found.log_evidence > state.log_evidence + _PRICE * more
+
+
+def judged(state: SequentialState, found: SequentialState) -> SequentialState:
+    """The better model; after a great gain there may be another look."""
+    if not is_better(state, found):
         return look_ended(state)
-    again = gain >= _WORTH_ANOTHER
+    again = found.log_evidence >= state.log_evidence + _WORTH_ANOTHER
     return replace(
         found, steps=state.steps, looked_again=not again, settled=False, look=None
     )
