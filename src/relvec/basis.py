@@ -83,7 +83,10 @@ class Basis:
         values: list[Any] = [group.kernel(X, group.centres) for group in self.groups]
         if self.bias:
             values.insert(0, sparse.csr_array(np.ones((len(X), 1))))
-        return values[0] if len(values) == 1 else sparse.hstack(values, format="csr")
+        # Older versions of scipy stack arrays to a matrix.
+        return (
+            values[0] if len(values) == 1 else sparse.csr_array(sparse.hstack(values))
+        )
 
     def subset(self, functions: Indices) -> "Basis":
         """The chosen functions (ascending), the constant first if it is among them."""

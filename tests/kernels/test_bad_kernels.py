@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array, eye_array
+from scipy.sparse import csr_array
 from sklearn.gaussian_process.kernels import RBF
 
 from relvec.kernels import (
@@ -215,7 +215,10 @@ def answering(answer, *, compact):
         (np.ones((4, 3)), r"returned shape \(4, 3\) for inputs of 4 and 4 rows"),
         (np.full((4, 4), np.nan), "returned NaN or infinity"),
         (np.full((4, 4), 1j), "must return real numbers"),
-        (eye_array(4), "returned a sparse matrix; give it an attribute compact"),
+        (
+            csr_array(np.eye(4)),
+            "returned a sparse matrix; give it an attribute compact",
+        ),
     ],
 )
 def test_answers_of_a_callable(answer, message):
@@ -226,8 +229,8 @@ def test_answers_of_a_callable(answer, message):
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
-        (eye_array(3), r"returned shape \(3, 3\) for inputs of 4 and 4 rows"),
-        (np.inf * eye_array(4), "returned NaN or infinity"),
+        (csr_array(np.eye(3)), r"returned shape \(3, 3\) for inputs of 4 and 4 rows"),
+        (np.inf * csr_array(np.eye(4)), "returned NaN or infinity"),
         (csr_array(np.full((4, 4), 1j)), "must return real numbers"),
         (np.ones((4, 4)), "says that it is compact, and returned ndarray"),
     ],

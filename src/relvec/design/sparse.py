@@ -71,4 +71,4 @@ def sparse_functions(
         if entries > most_density * done * len(basis):
             return None
         step = max(1, int(BLOCK_ENTRIES * done / max(entries, done)))
-    return sparse.vstack(blocks, format="csc")
+    return sparse.csc_array(sparse.vstack(blocks))

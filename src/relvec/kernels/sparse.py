@@ -107,7 +107,8 @@ def _from_tree(X: Array, Z: Array) -> Any:
 def _from_blocks(X: Array, Z: Array) -> Any:
     """Row by row."""
     blocks = [_below_one(block) for block in _blocks(X, Z)]
-    return vstack(blocks, format="csr") if blocks else csr_array((0, len(Z)))
+    # Older versions of scipy stack arrays to a matrix.
+    return csr_array(vstack(blocks)) if blocks else csr_array((0, len(Z)))
 
 
 def _blocks(X: Array, Z: Array) -> Iterator[Array]:
