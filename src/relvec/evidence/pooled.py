@@ -47,6 +47,7 @@ _MOST_ACTIONS = 10_000
 _FEWER_ACTIONS = (8, 1)  # where the evidence did not confirm a whole round
 _FIRST_TOL = 1e-2
 _LEAST_GAIN = 0.01  # of a round, as a share of the tolerance
+_LEAST_STEP = 1e-4  # the same of a single step, after which the next may gain more
 # Below this share of the target the residual is a difference of nearly equal numbers.
 _LEAST_RESIDUAL = 1e-8
 # What the evidence in Gram form may have lost, in nats and relative to its size.
@@ -102,7 +103,7 @@ class Pooled:
         after = self.single.step(problem, state)
         # Steps that gain next to nothing may go on for thousands.
         gain = after.log_evidence - state.log_evidence
-        idle = gain <= _LEAST_GAIN * self.single.tol and len(state.active) > 0
+        idle = gain <= _LEAST_STEP * self.single.tol and len(state.active) > 0
         done = idle or self.single.converged(problem, after)
         return replace(after, looked_again=state.looked_again, exhausted=done)
 
