@@ -3,6 +3,7 @@
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from scipy.sparse import issparse
@@ -313,6 +314,17 @@ class TestObjects:
         assert model.relevance_vectors_.tolist() == [
             WORDS[number] for number in model.relevance_
         ]
+
+    def test_a_series_and_a_table_of_text(self):
+        series = RVR(letter_pairs).fit(pd.Series(WORDS), COUNTS)
+
+        def first_column(first, second):
+            return letter_pairs(first[:, 0], second[:, 0])
+
+        table = pd.DataFrame({"word": WORDS, "number": range(60)})
+        found = RVR(first_column).fit(table, COUNTS)
+        assert_allclose(found.predict(table), series.predict(pd.Series(WORDS)))
+        assert found.relevance_vectors_.shape[1] == 2
 
     def test_cross_validation(self):
         rows = np.array(WORDS, dtype=object)

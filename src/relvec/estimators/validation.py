@@ -64,6 +64,7 @@ def as_objects(X: Any) -> AnyArray | None:
 
     Text, graphs, sequences of any length, or a table of such.
     """
+    X = X.to_numpy() if hasattr(X, "to_numpy") else X  # a series or frame
     if isinstance(X, np.ndarray) and X.ndim == 2:
         return X.astype(object) if _is_text(X) else None
     is_list = isinstance(X, list | tuple) or (isinstance(X, np.ndarray) and X.ndim == 1)
