@@ -158,7 +158,8 @@ def _uphill(
     whole step is shortened.
     """
     before = state.solution.log_evidence
-    least = before - slack * abs(before)
+    # An evidence near zero is a sum of terms as large as the number of observations.
+    least = before - slack * (abs(before) + state.moments.count)
     cut = step.clip(-_LONGEST_STEP, _LONGEST_STEP)
     after = state.moved(cut, ceiling)
     if after.solution.log_evidence >= least:
