@@ -20,6 +20,7 @@ SOLVERS = {
     "MacKay, polished": {"solver": "mackay"},
     "EM": {"solver": "em", "polish": False},
     "EM, polished": {"solver": "em"},
+    "variational": {"solver": "variational"},
 }
 
 

@@ -92,7 +92,7 @@ class Frozen:
         error = self.seen.target - eta
         return float(0.5 * np.sum(np.log(b / (2 * np.pi)) - b * error**2))
 
-    def refit(self, y, eta, sample_weight, effective):
+    def refit(self, y, eta, sample_weight, freedom, extra=0.0):
         return self
 
     def with_parameters(self, log_parameters):

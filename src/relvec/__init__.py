@@ -2,7 +2,7 @@
 
 from relvec.dictionary import SparseBayes, sparse_bayes
 from relvec.estimators import RVC, RVR, FitWarning
-from relvec.evidence import Status
+from relvec.evidence import Hyperprior, Status, TopDown
 
 __version__ = "0.1.0"
 
@@ -10,8 +10,10 @@ __all__ = [
     "RVC",
     "RVR",
     "FitWarning",
+    "Hyperprior",
     "SparseBayes",
     "Status",
+    "TopDown",
     "__version__",
     "sparse_bayes",
 ]

@@ -8,18 +8,23 @@ from numpy.typing import ArrayLike
 
 from relvec.design import DenseDesign
 from relvec.evidence import (
-    SOLVERS,
     Callback,
     EvidenceFit,
+    Hyperprior,
     Limits,
     Problem,
     Solver,
     Status,
+    TopDown,
+    as_hyperprior,
+    as_top_down,
     maximise,
+    starting_precision,
 )
 from relvec.likelihoods import Bernoulli, Likelihood, gaussian_noise
 from relvec.parameters import (
     as_floats,
+    as_min_vectors,
     as_weights,
     check_choice,
     check_count,
@@ -109,8 +114,10 @@ def sparse_bayes(
     *,
     sample_weight: ArrayLike | None = None,
     noise_variance: float | Literal["estimate"] = "estimate",
-    solver: Literal["sequential", "mackay", "em"] = "sequential",
+    solver: Literal["sequential", "mackay", "em", "variational"]
+    | TopDown = "sequential",
     polish: bool = True,
+    hyperprior: Hyperprior | tuple[float, float, float, float] | None = None,
     schedule: Literal["pool", "greedy"] = "pool",
     selection: Literal["gain", "random", "cyclic"] = "gain",
     init: Literal["projection", "bias"] = "projection",
@@ -118,6 +125,7 @@ def sparse_bayes(
     tol: float = 1e-4,
     max_iter: int = 10_000,
     max_seconds: float | None = None,
+    min_vectors: float | None = None,
     random_state: int = 0,
     callback: Callback | None = None,
 ) -> SparseBayes:
@@ -140,12 +148,17 @@ def sparse_bayes(
         How often each row counts; rows of weight zero are as if absent.
     noise_variance : "estimate" or float, default="estimate"
         Variance of the Gaussian noise, if it is known.
-    solver : {"sequential", "mackay", "em"}, default="sequential"
+    solver : {"sequential", "mackay", "em", "variational"} or TopDown, \
+default="sequential"
         Column by column, or by one of the classic iterations that begin with all
-        columns and prune them, for small dictionaries.
+        columns and prune them, for small dictionaries. A :class:`TopDown` is one of
+        these with its settings.
     polish : bool, default=True
         Whether columns pruned by "mackay" or "em" get a second chance: the sequential
-        search goes on where the iteration ended.
+        search goes on where the iteration ended. Not with an informative hyperprior.
+    hyperprior : Hyperprior or its four numbers, optional
+        Gamma distributions over the precisions of weights and noise, for the solvers
+        that begin with all columns; flat by default.
     schedule : {"pool", "greedy"}, default="pool"
         Whether each pass over the columns lets many of them join a pool, where all is
         searched at once, or only the best one, as the paper has it.
@@ -164,6 +177,9 @@ def sparse_bayes(
         Most steps to take.
     max_seconds : float, optional
         Longest time to take.
+    min_vectors : int or float, optional
+        For the solvers that begin with all columns: stop as soon as so many are left,
+        or such a fraction of all.
     random_state : int, default=0
         Seed for ``selection="random"``.
     callback : callable, optional
@@ -200,7 +216,8 @@ def sparse_bayes(
         max_iter=max_iter,
         max_seconds=max_seconds,
     )
-    check_choice("solver", solver, SOLVERS)
+    top_down = as_top_down(solver)
+    prior = as_hyperprior(hyperprior, top_down)
     check_flag("polish", polish)
     check_count("noise_interval", noise_interval)
     check_level("random_state", random_state)
@@ -211,11 +228,14 @@ def sparse_bayes(
     problem = Problem(
         design=DenseDesign.weighted(matrix, weights),
         y=targets[:, None],
-        likelihood=_likelihood(likelihood, targets, weights, noise_variance),
+        likelihood=_likelihood(likelihood, targets, weights, noise_variance, top_down),
         sample_weight=weights,
+        hyperprior=prior,
+        start=starting_precision(top_down, matrix.shape[1]),
     )
     solve = Solver(
-        name=solver,
+        top_down=top_down,
+        hyperprior=prior,
         schedule=schedule,
         selection=selection,
         start=_constant_column(matrix) if init == "bias" else None,
@@ -224,7 +244,9 @@ def sparse_bayes(
         polish=polish,
         seed=random_state,
     )
-    limits = Limits(max_iter, np.inf if max_seconds is None else max_seconds)
+    fewest = as_min_vectors(min_vectors, matrix.shape[1])
+    seconds = np.inf if max_seconds is None else max_seconds
+    limits = Limits(max_iter, seconds, fewest if top_down else 0)
     fit = maximise(problem, solve.maximiser, limits, callback)
     return _named(fit, matrix.shape[1])
 
@@ -264,11 +286,17 @@ def _present_rows(Phi: Any, y: Any, sample_weight: Any) -> tuple[Array, Array, A
 
 
 def _likelihood(
-    name: str, y: Array, sample_weight: Array, noise_variance: Any
+    name: str,
+    y: Array,
+    sample_weight: Array,
+    noise_variance: Any,
+    top_down: TopDown | None,
 ) -> Likelihood:
     check_choice("likelihood", name, ("gaussian", "bernoulli"))
     if name == "gaussian":
-        return gaussian_noise(y[:, None], sample_weight, noise_variance)
+        initial = top_down.initial_noise_variance if top_down else None
+        noise = (sample_weight, noise_variance)
+        return gaussian_noise(y[:, None], *noise, initial=initial)
     if noise_variance != "estimate":
         msg = f"noise_variance={noise_variance!r} has no meaning for two classes"
         raise ValueError(msg)

@@ -47,11 +47,40 @@ def check_number(name: str, value: Any) -> None:
         raise ValueError(msg)
 
 
+def check_not_negative(name: str, value: Any) -> None:
+    """A number of at least zero."""
+    if not _is_number(value) or not (np.isfinite(value) and value >= 0):
+        msg = f"{name} must be a number of at least 0; got {value!r}"
+        raise ValueError(msg)
+
+
+def check_fraction(name: str, value: Any) -> None:
+    """A number between zero and one."""
+    if not _is_number(value) or not 0 < value < 1:
+        msg = f"{name} must be a number between 0 and 1; got {value!r}"
+        raise ValueError(msg)
+
+
 def check_count(name: str, value: Any) -> None:
     """A whole number of at least one."""
     if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
         msg = f"{name} must be a whole number of at least 1; got {value!r}"
         raise ValueError(msg)
+
+
+def as_min_vectors(value: Any, n_basis: int) -> int:
+    """A number of functions, or a fraction of all; None is none."""
+    if value is None:
+        return 0
+    if isinstance(value, Integral) and not isinstance(value, bool) and int(value) > 0:
+        return int(value)
+    if _is_number(value) and 0 < value < 1:
+        return int(value * n_basis)
+    msg = (
+        "min_vectors must be a whole number of at least 1, a fraction between 0 and 1 "
+        f"or None; got {value!r}"
+    )
+    raise ValueError(msg)
 
 
 def check_search(

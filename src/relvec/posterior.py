@@ -59,11 +59,15 @@ class Posterior:
         """wᵀAw at the mean, summed over outputs."""
         return float(np.sum(self.prior_precision * self.mean**2))
 
+    @cached_property
+    def variances(self) -> Array:
+        """Σᵢᵢ (K, n)."""
+        return np.einsum("krn,krn->kn", self.whitener, self.whitener)
+
     @property
     def effective_parameters(self) -> Array:
         """Σᵢγᵢ with γᵢ = 1 − αᵢΣᵢᵢ, per output."""
-        variances = np.sum(self.whitener**2, axis=1)
-        return np.sum(1 - self.prior_precision * variances, axis=-1)
+        return np.sum(1 - self.prior_precision * self.variances, axis=-1)
 
     def predict(self, functions: Any) -> tuple[Array, Array]:
         """Mean and variance of η (N, K) from rows of the active functions (N, n).

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from relvec.likelihoods import Bernoulli, Gaussian
+from relvec.likelihoods import Bernoulli, Gaussian, LogisticBound
 
 RNG = np.random.default_rng(3)
 N = 12
@@ -15,6 +15,7 @@ LIKELIHOODS = {
     "Gaussian": (Gaussian(np.array([4.0, 0.5])), REAL),
     "Gaussian, known noise": (Gaussian.known(0.2, 2), REAL),
     "Bernoulli": (Bernoulli(), BINARY),
+    "LogisticBound": (LogisticBound(np.full((1, 1), 0.7)), BINARY),
 }
 
 
@@ -94,10 +95,10 @@ def test_rescaling_targets_shifts_the_density_by_the_jacobian(case):
 def test_refitting_moves_the_parameters_uphill(case):
     """The fixed point of the noise lies in the direction of the evidence's slope."""
     likelihood, y, eta, weights = case
-    effective = np.full(y.shape[1], 2.0)
-    goal = likelihood.refit(y, eta, weights, effective)
+    freedom = np.full(y.shape[1], weights.sum() - 2.0)
+    goal = likelihood.refit(y, eta, weights, freedom)
     move = goal.log_parameters - likelihood.log_parameters
     rss = weights @ (y - eta) ** 2
-    slope = weights.sum() - effective - rss / likelihood.noise_variance
+    slope = freedom - rss / likelihood.noise_variance
 
     assert np.all(move * slope[: len(move)] >= 0)

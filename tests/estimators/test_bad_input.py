@@ -26,7 +26,8 @@ PARAMETERS = [
     ({"coef0": np.nan}, "coef0 must be a finite number; got nan"),
     (
         {"solver": "sequentiel"},
-        "solver must be one of 'sequential', 'mackay', 'em'; got 'sequentiel'",
+        "solver must be one of 'sequential', 'mackay', 'em', 'variational'; got "
+        "'sequentiel'",
     ),
     (
         {"design": "spares"},

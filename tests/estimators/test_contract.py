@@ -37,6 +37,11 @@ ESTIMATORS = [
     RVR(kernel=[Gaussian(), "linear"]),
     RVR(kernel=gaussian_process.RBF()),
     RVC(kernel=[Gaussian(0.5), Gaussian(2.0)]),
+    RVR(solver="mackay"),
+    RVR(solver="variational"),
+    RVR(warm_start=True),
+    RVC(solver="em", tol=1e-2),
+    RVC(solver="variational"),
 ]
 
 

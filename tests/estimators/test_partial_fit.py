@@ -102,7 +102,7 @@ def test_centres_are_drawn_from_the_first_rows():
 
 
 def test_candidates_are_limited(monkeypatch):
-    monkeypatch.setattr("relvec.estimators.regression.MOST_FIXED_CANDIDATES", 25)
+    monkeypatch.setattr("relvec.estimators.incremental.MOST_FIXED_CANDIDATES", 25)
     for candidates in ("auto", "all", 100):
         model = regression(candidates=candidates).partial_fit(X, Y)
         assert len(model.accumulated_.candidates.basis) == 26

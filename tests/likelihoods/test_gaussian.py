@@ -29,7 +29,7 @@ def test_the_fixed_point_of_step_nine():
     rng = np.random.default_rng(0)
     y, eta = rng.standard_normal((2, 30, 1))
     noise = Gaussian(np.array([1.0]))
-    goal = noise.refit(y, eta, np.ones(30), np.array([4.0]))
+    goal = noise.refit(y, eta, np.ones(30), np.array([26.0]))
 
     assert_allclose(goal.noise_variance, np.sum((y - eta) ** 2) / (30 - 4))
 
@@ -47,7 +47,7 @@ def test_it_stops_at_the_floor():
 def test_it_stays_where_nothing_is_left_to_estimate_it_from():
     y = np.array([[1.0], [-1.0]])
     start = Gaussian.starting(y, np.ones(2))
-    same = start.refit(y, 0.5 * y, np.ones(2), np.array([2.0]))
+    same = start.refit(y, 0.5 * y, np.ones(2), np.array([0.0]))
 
     assert_allclose(same.noise_variance, start.noise_variance)
 

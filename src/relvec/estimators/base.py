@@ -4,6 +4,7 @@ import warnings
 from abc import ABC, abstractmethod
 from copy import copy
 from dataclasses import replace
+from functools import partial
 from numbers import Integral
 from typing import Any, Self
 
@@ -16,6 +17,13 @@ from sklearn.utils.validation import check_is_fitted
 from relvec.basis import Basis
 from relvec.data import RowBlocks
 from relvec.design import DESIGNS, Budget, DesignMatrix, Dictionary, choose_design
+from relvec.estimators.callbacks import (
+    WRAPPED,
+    CallbackSupportMixin,
+    Steps,
+    Task,
+    with_callbacks,
+)
 from relvec.estimators.candidates import (
     Candidates,
     check_candidates,
@@ -35,20 +43,24 @@ from relvec.estimators.validation import (
     note_features,
     validated,
 )
+from relvec.estimators.warm_start import known_precisions
 from relvec.evidence import (
-    SOLVERS,
     EvidenceFit,
     Limits,
     Problem,
     Solver,
     Status,
+    as_hyperprior,
+    as_top_down,
     maximise,
+    starting_precision,
 )
 from relvec.likelihoods import Likelihood
 from relvec.linalg import single_threaded
 from relvec.model import SparseModel
 from relvec.parameters import (
     as_bytes,
+    as_min_vectors,
     as_weights,
     check_choice,
     check_flag,
@@ -62,7 +74,7 @@ class FitWarning(UserWarning):
     """A fit that ended in a special case; the message says what to do."""
 
 
-class SparseKernelModel(BaseEstimator, ABC):
+class SparseKernelModel(CallbackSupportMixin, BaseEstimator, ABC):
     """A sparse model over kernel functions centred on the training rows."""
 
     kernel: Any
@@ -72,6 +84,7 @@ class SparseKernelModel(BaseEstimator, ABC):
     fit_intercept: Any
     solver: Any
     polish: Any
+    hyperprior: Any
     schedule: Any
     design: Any
     candidates: Any
@@ -81,9 +94,12 @@ class SparseKernelModel(BaseEstimator, ABC):
     tol: Any
     max_iter: Any
     max_seconds: Any
+    min_vectors: Any
+    warm_start: Any
     random_state: Any
     verbose: Any
 
+    @with_callbacks  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit the model.
 
@@ -105,23 +121,27 @@ class SparseKernelModel(BaseEstimator, ABC):
         object
             The estimator itself.
         """
+        self._check_parameters()
+        task = Task(self, X, y)
         # The work is done on a copy, so that an interrupted or failed fit leaves
         # the estimator as it was.
         trial = copy(self)
-        trial._check_parameters()
-        trial._fit(X, y, sample_weight)
+        trial._fit(X, y, sample_weight, task)
         self.__dict__ = trial.__dict__
-        warn_about(self.status_)
+        task.finish()
+        warn_about(self.status_, stacklevel=3 + WRAPPED)
         return self
 
     @abstractmethod
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+    def _fit(self, X: Any, y: Any, sample_weight: Any, task: Task) -> None:
         """Validate the data, maximise the evidence and keep what was found."""
 
     def _check_parameters(self) -> None:
         self._kernel_choice.check()
-        check_choice("solver", self.solver, SOLVERS)
+        as_hyperprior(self.hyperprior, as_top_down(self.solver))
         check_flag("polish", self.polish)
+        check_flag("warm_start", self.warm_start)
+        as_min_vectors(self.min_vectors, 1)
         check_choice("design", self.design, DESIGNS)
         check_candidates(self.candidates)
         as_bytes("memory_budget", self.memory_budget)
@@ -186,8 +206,9 @@ class SparseKernelModel(BaseEstimator, ABC):
         training: Training,
         targets: Array,
         likelihood: Likelihood,
+        task: Task,
         offset: float = 0.0,
-    ) -> EvidenceFit:
+    ) -> None:
         """Fit the dictionary to targets (rows,) and keep what was found."""
         bias = bool(self.fit_intercept)
         candidates = Candidates.of(
@@ -201,17 +222,39 @@ class SparseKernelModel(BaseEstimator, ABC):
                 likelihood=likelihood,
                 sample_weight=training.weight,
                 bias=0 if bias else None,
+                start=self._start(candidates),
             )
-            fit = self._searched(problem, training.seed)
+            steps = task.steps(partial(self._fitted_attributes, candidates, offset))
+            fit = self._searched(problem, training.seed, steps)
         self._keep(candidates, fit, offset)
-        return fit
 
-    def _searched(self, problem: Problem, seed: int) -> EvidenceFit:
+    def _start(self, candidates: Candidates) -> Array | None:
+        """Prior precisions to begin with, from an earlier fit or from settings."""
+        known = None
+        if self.warm_start and hasattr(self, "model_"):
+            known = known_precisions(self.model_, candidates.basis)
+        top_down = as_top_down(self.solver)
+        return starting_precision(top_down, len(candidates.basis), known)
+
+    def _searched(
+        self, problem: Problem, seed: int, steps: Steps | None = None
+    ) -> EvidenceFit:
         """The maximum of the evidence, within the limits set."""
+        solver = self._solver(seed)
+        problem = replace(problem, hyperprior=solver.hyperprior)
         seconds = np.inf if self.max_seconds is None else self.max_seconds
-        limits = Limits(self.max_iter, seconds)
-        with progress(int(self.verbose)) as callback:
-            return maximise(problem, self._solver(seed).maximiser, limits, callback)
+        fewest = as_min_vectors(self.min_vectors, problem.design.shape[1])
+        limits = Limits(self.max_iter, seconds, fewest if solver.top_down else 0)
+        with progress(int(self.verbose), steps) as callback:
+            return maximise(problem, solver.maximiser, limits, callback)
+
+    def _fitted_attributes(
+        self, candidates: Candidates, offset: float, fit: EvidenceFit
+    ) -> dict[str, Any]:
+        """Of a model that is still being searched for."""
+        shadow = copy(self)
+        shadow._keep(candidates, fit, offset)
+        return shadow.__dict__
 
     def _design(
         self, candidates: Candidates, training: Training
@@ -225,8 +268,9 @@ class SparseKernelModel(BaseEstimator, ABC):
             seed=training.seed,
             in_memory=training.in_memory,
         )
-        if self.solver != "sequential":
-            check_top_down(self.solver, dictionary)
+        top_down = as_top_down(self.solver)
+        if top_down is not None:
+            check_top_down(top_down.update, dictionary)
         choice = choose_design(self.design, dictionary)
         if choice is None:
             candidates = fewer_candidates(
@@ -245,8 +289,10 @@ class SparseKernelModel(BaseEstimator, ABC):
         return rule and not self._kernel_choice.selects_columns
 
     def _solver(self, seed: int) -> Solver:
+        top_down = as_top_down(self.solver)
         return Solver(
-            name=self.solver,
+            top_down=top_down,
+            hyperprior=as_hyperprior(self.hyperprior, top_down),
             schedule=self.schedule,
             selection=self.selection,
             start=0 if self.init == "bias" else None,
@@ -316,9 +362,9 @@ class SparseKernelModel(BaseEstimator, ABC):
         return tags
 
 
-def warn_about(status: Status) -> None:
+def warn_about(status: Status, stacklevel: int = 3) -> None:
     """Tell how a fit ended, unless that is how it should."""
     if status in {Status.CONVERGED, Status.STOPPED}:
         return
     category = FitWarning if status.success else ConvergenceWarning
-    warnings.warn(status.value, category, stacklevel=3)
+    warnings.warn(status.value, category, stacklevel=stacklevel)

@@ -8,6 +8,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
 from relvec.estimators.base import SparseKernelModel
+from relvec.estimators.callbacks import Task
 from relvec.likelihoods import Bernoulli
 from relvec.likelihoods.bernoulli import moderated_log_odds
 from relvec.typing import AnyArray, Array
@@ -38,12 +39,18 @@ class RVC(ClassifierMixin, SparseKernelModel):
         Constant term of "poly" and "sigmoid".
     fit_intercept : bool, default=True
         Let a constant be one of the candidates.
-    solver : {"sequential", "mackay", "em"}, default="sequential"
+    solver : {"sequential", "mackay", "em", "variational"} or TopDown, \
+default="sequential"
         How the evidence is maximised: function by function, or by one of the classic
-        iterations that begin with all functions and prune them, for small data.
+        iterations that begin with all functions and prune them, for small data. A
+        :class:`TopDown` is one of these with its settings.
     polish : bool, default=True
         Whether functions pruned by "mackay" or "em" get a second chance: the
-        sequential search goes on where the iteration ended.
+        sequential search goes on where the iteration ended. Not with an informative
+        hyperprior.
+    hyperprior : Hyperprior or its four numbers, optional
+        Gamma distributions over the precisions of weights and noise, for the solvers
+        that begin with all functions; flat by default.
     schedule : {"pool", "greedy"}, default="pool"
         Whether each pass over the candidates lets many of them join a pool, where all
         is searched at once, or only the best one, as the paper has it: slow, for
@@ -72,6 +79,12 @@ default="auto"
         Most steps to take.
     max_seconds : float, optional
         Longest time to search.
+    min_vectors : int or float, optional
+        For the solvers that begin with all functions: stop as soon as so many are
+        left, or such a fraction of all.
+    warm_start : bool, default=False
+        Begin where the last call of ``fit`` ended: with its functions, as far as they
+        are candidates again, their prior precisions and its noise.
     memory_budget : float or str, default="2GB"
         Bytes that a fit may take beside the data, as a number or in words such as
         ``"500MB"``. What cannot fit is refused before it is allocated.
@@ -152,6 +165,7 @@ default="auto"
         fit_intercept: bool = True,
         solver: str = "sequential",
         polish: bool = True,
+        hyperprior: Any = None,
         schedule: str = "pool",
         design: str = "auto",
         candidates: Any = "auto",
@@ -160,6 +174,8 @@ default="auto"
         tol: float = 1e-4,
         max_iter: int = 10_000,
         max_seconds: float | None = None,
+        min_vectors: float | None = None,
+        warm_start: bool = False,
         memory_budget: Any = "2GB",
         random_state: Any = None,
         verbose: int = 0,
@@ -171,6 +187,7 @@ default="auto"
         self.fit_intercept = fit_intercept
         self.solver = solver
         self.polish = polish
+        self.hyperprior = hyperprior
         self.schedule = schedule
         self.design = design
         self.candidates = candidates
@@ -179,16 +196,18 @@ default="auto"
         self.tol = tol
         self.max_iter = max_iter
         self.max_seconds = max_seconds
+        self.min_vectors = min_vectors
+        self.warm_start = warm_start
         self.memory_budget = memory_budget
         self.random_state = random_state
         self.verbose = verbose
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+    def _fit(self, X: Any, y: Any, sample_weight: Any, task: Task) -> None:
         training = self._training(X, y, sample_weight)
         check_classification_targets(training.y)
         self.classes_ = _two_classes(training.y)
         targets = (training.y == self.classes_[1]).astype(np.float64)
-        self._maximise(training, targets, Bernoulli())
+        self._maximise(training, targets, Bernoulli(), task)
 
     def decision_function(self, X: Any) -> Array:
         """Log odds of the second class, the uncertainty of the weights integrated out.

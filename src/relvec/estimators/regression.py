@@ -1,37 +1,21 @@
 """Relevance vector regression."""
 
-from copy import copy
-from typing import Any, Literal, Self, overload
+from typing import Any, Literal, overload
 
 import numpy as np
+from scipy.stats import t as student_t
 from sklearn.base import RegressorMixin
-from sklearn.utils.metaestimators import available_if
 
-from relvec.data import RowBlocks
-from relvec.design import Budget
-from relvec.estimators.accumulation import Accumulated
-from relvec.estimators.base import SparseKernelModel, warn_about
-from relvec.estimators.candidates import MOST_FIXED_CANDIDATES, Candidates, n_drawn
-from relvec.estimators.training import Training, targets_of
-from relvec.estimators.validation import (
-    check_nothing_beside,
-    check_same_features,
-    note_features,
-)
+from relvec.estimators.callbacks import Task
+from relvec.estimators.candidates import Candidates
+from relvec.estimators.incremental import IncrementalModel
+from relvec.evidence import EvidenceFit, as_hyperprior, as_top_down
 from relvec.likelihoods import gaussian_noise
-from relvec.parameters import as_bytes, as_floats, as_weights, check_noise_variance
+from relvec.parameters import as_floats, check_fraction, check_noise_variance
 from relvec.typing import Array
 
 
-def _has_rows(model: "RVR") -> bool:
-    """Whether rows can be evaluated against centres that were fixed before."""
-    if model._kernel_choice.precomputed:
-        msg = "partial_fit needs the rows themselves: kernel='precomputed' has none"
-        raise AttributeError(msg)
-    return True
-
-
-class RVR(RegressorMixin, SparseKernelModel):
+class RVR(RegressorMixin, IncrementalModel):
     """Relevance vector regression.
 
     A kernel model that keeps a handful of training rows, estimates its own noise and
@@ -56,12 +40,18 @@ class RVR(RegressorMixin, SparseKernelModel):
         Constant term of "poly" and "sigmoid".
     fit_intercept : bool, default=True
         Centre ``y`` by its weighted mean and let a constant be one of the candidates.
-    solver : {"sequential", "mackay", "em"}, default="sequential"
+    solver : {"sequential", "mackay", "em", "variational"} or TopDown, \
+default="sequential"
         How the evidence is maximised: function by function, or by one of the classic
-        iterations that begin with all functions and prune them, for small data.
+        iterations that begin with all functions and prune them, for small data. A
+        :class:`TopDown` is one of these with its settings.
     polish : bool, default=True
         Whether functions pruned by "mackay" or "em" get a second chance: the
-        sequential search goes on where the iteration ended.
+        sequential search goes on where the iteration ended. Not with an informative
+        hyperprior.
+    hyperprior : Hyperprior or its four numbers, optional
+        Gamma distributions over the precisions of weights and noise, for the solvers
+        that begin with all functions; flat by default.
     schedule : {"pool", "greedy"}, default="pool"
         Whether each pass over the candidates lets many of them join a pool, where all
         is searched at once, or only the best one, as the paper has it: slow, for
@@ -94,6 +84,12 @@ default="auto"
         Most steps to take.
     max_seconds : float, optional
         Longest time to search.
+    min_vectors : int or float, optional
+        For the solvers that begin with all functions: stop as soon as so many are
+        left, or such a fraction of all.
+    warm_start : bool, default=False
+        Begin where the last call of ``fit`` ended: with its functions, as far as they
+        are candidates again, their prior precisions and its noise.
     memory_budget : float or str, default="2GB"
         Bytes that a fit may take beside the data, as a number or in words such as
         ``"500MB"``. What cannot fit is refused before it is allocated.
@@ -124,6 +120,9 @@ default="auto"
         Precision of the constant's prior; infinite if the constant is not a vector.
     noise_variance_ : float
         Variance of the noise.
+    degrees_of_freedom_ : float
+        Of the Student-t distribution of predictions with ``solver="variational"``,
+        which integrates the noise out; infinite, so Gaussian, for the others.
     log_evidence_ : float
         Log marginal likelihood with all constants, in the units of ``y``.
     n_iter_ : int
@@ -181,6 +180,7 @@ default="auto"
         fit_intercept: bool = True,
         solver: str = "sequential",
         polish: bool = True,
+        hyperprior: Any = None,
         schedule: str = "pool",
         design: str = "auto",
         candidates: Any = "auto",
@@ -190,6 +190,8 @@ default="auto"
         tol: float = 1e-4,
         max_iter: int = 10_000,
         max_seconds: float | None = None,
+        min_vectors: float | None = None,
+        warm_start: bool = False,
         memory_budget: Any = "2GB",
         random_state: Any = None,
         verbose: int = 0,
@@ -201,6 +203,7 @@ default="auto"
         self.fit_intercept = fit_intercept
         self.solver = solver
         self.polish = polish
+        self.hyperprior = hyperprior
         self.schedule = schedule
         self.design = design
         self.candidates = candidates
@@ -210,6 +213,8 @@ default="auto"
         self.tol = tol
         self.max_iter = max_iter
         self.max_seconds = max_seconds
+        self.min_vectors = min_vectors
+        self.warm_start = warm_start
         self.memory_budget = memory_budget
         self.random_state = random_state
         self.verbose = verbose
@@ -218,7 +223,7 @@ default="auto"
         super()._check_parameters()
         check_noise_variance(self.noise_variance)
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+    def _fit(self, X: Any, y: Any, sample_weight: Any, task: Task) -> None:
         self.__dict__.pop("accumulated_", None)
         training = self._training(X, y, sample_weight, y_numeric=True)
         values, weights = as_floats("y", training.y, 1), training.weight
@@ -226,99 +231,34 @@ default="auto"
         if self.fit_intercept:
             offset = float(np.average(values, weights=weights))
         targets = _centred(values, offset)
-        noise = gaussian_noise(targets[:, None], weights, self.noise_variance, offset)
-        fit = self._maximise(training, targets, noise, offset)
-        self.noise_variance_ = float(fit.likelihood.noise_variance[0])
-
-    @available_if(_has_rows)  # type: ignore[untyped-decorator]
-    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Fit to all rows of this and earlier calls, which need not be kept.
-
-        The first call fixes the dictionary: ``candidates`` drawn from its rows (of
-        blocks, those of the first one), at most 2000 of them, or the centres given.
-        Later calls add to the inner products of its functions; every call maximises the
-        evidence for all rows so far. A call of ``fit`` begins anew.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features) or RowBlocks
-            Further rows; blocks bring their targets and weights along.
-        y : array-like of shape (n_samples,)
-            Their targets.
-        sample_weight : array-like of shape (n_samples,), optional
-            How often each row counts.
-
-        Returns
-        -------
-        RVR
-            The estimator itself.
-
-        Examples
-        --------
-        >>> from relvec import RVR
-        >>> from relvec.data import noisy_sinc
-        >>> X, y = noisy_sinc(200, seed=0)
-        >>> model = RVR(gamma=1 / 3**2, candidates=X[::4])
-        >>> model = model.partial_fit(X[::2], y[::2]).partial_fit(X[1::2], y[1::2])
-        >>> len(model.relevance_) < 10
-        True
-        """
-        trial = copy(self)
-        trial._check_parameters()
-        first = not hasattr(trial, "accumulated_")
-        if isinstance(X, RowBlocks):
-            check_nothing_beside(y, sample_weight)
-            (note_features if first else check_same_features)(trial, X)
-            trial._accumulate_blocks(X)
-        else:
-            X, y = trial._rows(X, y, y_numeric=True, reset=first)
-            trial._accumulate(X, y, sample_weight)
-        trial._fit_accumulated()
-        self.__dict__ = trial.__dict__
-        warn_about(self.status_)
-        return self
-
-    def _accumulate_blocks(self, blocks: RowBlocks) -> None:
-        for block in blocks:
-            values = targets_of(block)
-            if block.weight is None or block.weight.any():
-                self._accumulate(block.X, values, block.weight)
-        if not hasattr(self, "accumulated_"):
-            msg = "the blocks' weights are all zero: at least one must be positive"
-            raise ValueError(msg)
-
-    def _accumulate(self, X: Any, y: Any, sample_weight: Any) -> None:
-        values, weights = as_floats("y", y, 1), as_weights(sample_weight, len(X))
-        if not hasattr(self, "accumulated_"):
-            candidates = self._fixed_candidates(X, values, weights)
-            origin = np.average(values, weights=weights) if self.fit_intercept else 0.0
-            self.accumulated_ = Accumulated.empty(candidates, float(origin))
-        self.accumulated_ = self.accumulated_.joined(X, values, weights)
-
-    def _fixed_candidates(self, X: Any, y: Any, weights: Array) -> Candidates:
-        choice = self._kernel_choice
-        most = MOST_FIXED_CANDIDATES // choice.number
-        count = min(n_drawn(self.candidates, choice.number), most)
-        training = Training.in_arrays(X, y, weights, count, self._seed())
-        bias = bool(self.fit_intercept)
-        found = Candidates.of(choice, self.candidates, training, bias=bias)
-        budget = Budget(as_bytes("memory_budget", self.memory_budget))
-        if len(found.basis) > budget.most_functions:
-            msg = (
-                f"partial_fit keeps the inner products of all {len(found.basis):,} "
-                f"functions, and a memory_budget of {budget.words} holds those of "
-                f"{budget.most_functions:,}: raise it, or set candidates to fewer"
-            )
-            raise ValueError(msg)
-        return found
-
-    def _fit_accumulated(self) -> None:
-        problem, offset = self.accumulated_.problem(
-            centred=bool(self.fit_intercept), noise_variance=self.noise_variance
+        noise = gaussian_noise(
+            targets[:, None],
+            weights,
+            self.noise_variance,
+            offset,
+            self._initial_noise_variance,
         )
-        fit = self._searched(problem, self._seed())
-        self._keep(self.accumulated_.candidates, fit, offset)
+        self._maximise(training, targets, noise, task, offset)
+
+    @property
+    def _initial_noise_variance(self) -> float | None:
+        """From an earlier fit or from settings; None for a guess."""
+        if self.warm_start and hasattr(self, "model_"):
+            return self.noise_variance_
+        top_down = as_top_down(self.solver)
+        return top_down.initial_noise_variance if top_down else None
+
+    def _keep(self, candidates: Candidates, fit: EvidenceFit, offset: float) -> None:
+        super()._keep(candidates, fit, offset)
         self.noise_variance_ = float(fit.likelihood.noise_variance[0])
+        self.degrees_of_freedom_ = np.inf
+        top_down = as_top_down(self.solver)
+        estimated = fit.likelihood.noise_ceiling is not None
+        if top_down is not None and top_down.update == "variational" and estimated:
+            prior = as_hyperprior(self.hyperprior, top_down)
+            self.degrees_of_freedom_ = 2 * prior.c + fit.n_observations
+            # From 1/E[β] to E[1/β].
+            self.noise_variance_ *= _variance_factor(self.degrees_of_freedom_)
 
     @overload
     def predict(self, X: Any, return_std: Literal[False] = False) -> Array: ...
@@ -348,6 +288,45 @@ default="auto"
         if not return_std:
             return mean
         return mean, np.sqrt(variance + self.noise_variance_)
+
+    def predict_interval(self, X: Any, level: float = 0.9) -> tuple[Array, Array]:
+        """Bounds between which a target lies with the given probability.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features) or RowBlocks
+            Rows to predict.
+        level : float, default=0.9
+            The probability, the same below and above.
+
+        Returns
+        -------
+        lower, upper : ndarray of shape (n_samples,)
+            Quantiles of a Gaussian; of a Student-t distribution with
+            ``degrees_of_freedom_`` where the noise was integrated out.
+
+        Examples
+        --------
+        >>> from relvec import RVR
+        >>> from relvec.data import noisy_sinc
+        >>> X, y = noisy_sinc(100, seed=0)
+        >>> lower, upper = RVR(gamma=1 / 9).fit(X, y).predict_interval(X, level=0.9)
+        >>> bool(0.8 < np.mean((lower < y) & (y < upper)) < 1)
+        True
+        """
+        check_fraction("level", level)
+        mean, variance = self._latent(X)
+        freedom = self.degrees_of_freedom_
+        noise = self.noise_variance_ / _variance_factor(freedom)
+        half = student_t.ppf(0.5 + level / 2, freedom) * np.sqrt(variance + noise)
+        return mean - half, mean + half
+
+
+def _variance_factor(degrees_of_freedom: float) -> float:
+    """Variance of a Student-t distribution of unit scale, where it has one."""
+    if np.isinf(degrees_of_freedom) or degrees_of_freedom <= 2:
+        return 1.0
+    return degrees_of_freedom / (degrees_of_freedom - 2)
 
 
 def _centred(y: Array, offset: float) -> Array:

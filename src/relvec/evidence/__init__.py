@@ -9,20 +9,32 @@ from relvec.evidence.base import (
     Status,
 )
 from relvec.evidence.fixed_point import FixedPoint
+from relvec.evidence.hyperprior import FLAT, Hyperprior
 from relvec.evidence.maximise import Limits, maximise
+from relvec.evidence.polished import Polished
 from relvec.evidence.pooled import Pooled
 from relvec.evidence.rounds import Rounds
 from relvec.evidence.sequential import Sequential
-from relvec.evidence.solvers import SOLVERS, Solver
-from relvec.evidence.top_down import TopDown
+from relvec.evidence.solvers import (
+    Solver,
+    TopDown,
+    as_hyperprior,
+    as_top_down,
+    starting_precision,
+)
+from relvec.evidence.updates import EM, MacKay, Variational
 
 __all__ = [
-    "SOLVERS",
+    "EM",
+    "FLAT",
     "Callback",
     "EvidenceFit",
     "EvidenceMaximiser",
     "FixedPoint",
+    "Hyperprior",
     "Limits",
+    "MacKay",
+    "Polished",
     "Pooled",
     "Problem",
     "Rounds",
@@ -31,5 +43,9 @@ __all__ = [
     "Solver",
     "Status",
     "TopDown",
+    "Variational",
+    "as_hyperprior",
+    "as_top_down",
     "maximise",
+    "starting_precision",
 ]

@@ -1,13 +1,14 @@
 """The values every maximiser of the evidence shares: problem, outcome, protocol."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Protocol, TypeVar
 
 import numpy as np
 
 from relvec.design import DesignMatrix
+from relvec.evidence.hyperprior import FLAT, Hyperprior
 from relvec.likelihoods import Likelihood
 from relvec.posterior import Posterior
 from relvec.typing import AnyArray, Array, Indices
@@ -24,6 +25,30 @@ class Problem:
     likelihood: Likelihood  # with the parameters to start from
     sample_weight: Array  # (N,) repetitions
     bias: int | None = None  # a column that does not count as a vector
+    hyperprior: Hyperprior = FLAT  # in the user's units
+    # (M,) α to start from, in the user's units: infinite for a function that is not in
+    # the model yet, nan where the solver is to decide.
+    start: Array | None = None
+    scale: float = 1.0  # the user's targets are so many times these
+
+    @property
+    def precision_units(self) -> Array:
+        """(M,) by which α is multiplied to have it in the user's units."""
+        with np.errstate(over="ignore"):
+            return (self.design.column_norms / self.scale) ** 2
+
+    @property
+    def noise_unit(self) -> float:
+        """The same for the noise precision."""
+        return self.scale**-2
+
+    @property
+    def start_precision(self) -> Array | None:
+        """``start`` in the units of the engine."""
+        if self.start is None:
+            return None
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return self.start / self.precision_units
 
 
 class Status(Enum):
@@ -37,6 +62,10 @@ class Status(Enum):
     MAX_SECONDS = (
         "stopped at max_seconds before converging: the model is usable; raise "
         "max_seconds or tol"
+    )
+    MIN_VECTORS = (
+        "stopped at min_vectors before converging: the model is usable; lower "
+        "min_vectors or leave it out"
     )
     STOPPED = "stopped by a callback: the model is usable"
     EMPTY = (
@@ -62,7 +91,12 @@ class Status(Enum):
     @property
     def success(self) -> bool:
         """Whether the search ended by itself."""
-        return self not in {Status.MAX_ITER, Status.MAX_SECONDS, Status.STOPPED}
+        return self not in {
+            Status.MAX_ITER,
+            Status.MAX_SECONDS,
+            Status.MIN_VECTORS,
+            Status.STOPPED,
+        }
 
 
 @dataclass(frozen=True)
@@ -75,6 +109,10 @@ class Snapshot:
     gamma: float  # Σγ, the effective number of parameters
     noise_std: float  # nan where the likelihood has no noise
     seconds: float
+    # For a callback, the model as it is now; not for the trace, which would keep it.
+    fit: Callable[[], "EvidenceFit"] | None = field(
+        default=None, repr=False, compare=False
+    )
 
 
 Callback = Callable[[Snapshot], object]  # a true answer stops the fit
@@ -90,6 +128,7 @@ class EvidenceFit:
     history: dict[str, AnyArray]
     status: Status
     n_iter: int
+    n_observations: float  # Σv
 
 
 class State(Protocol):
@@ -107,7 +146,12 @@ class State(Protocol):
 
     @property
     def log_evidence(self) -> float:
-        """Of the current model."""
+        """Of the current model, or what is maximised in its place."""
+        ...
+
+    @property
+    def log_hyperprior(self) -> float:
+        """What of it is not log evidence."""
         ...
 
     @property

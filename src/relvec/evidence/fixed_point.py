@@ -1,31 +1,33 @@
 """The top-down ways to the evidence's maximum: all functions in, most of them pruned.
 
-Solves   max over α (and the noise) of the log evidence (7)
-Given    a dictionary and a likelihood (Problem)
-By       setting derivatives to zero and iterating: with γᵢ = 1 − αᵢΣᵢᵢ,
-             MacKay  αᵢ = γᵢ/μᵢ²              β = (N − Σγ)/‖t − Φμ‖²
-             EM      αᵢ = 1/(μᵢ² + Σᵢᵢ)       β = N/(‖t − Φμ‖² + Σγ/β)
-         (Tipping 2001; Yuan et al. 2009, 17, 18, 20, 21). A likelihood that is not
-         Gaussian is expanded at its mode, which is searched for only roughly at first
-Until    no log α and no log β changes by more than ``tol``
+Solves   max over α (and the noise) of the log evidence (7), of a posterior density of
+         α and β, or of a lower bound
+Given    a dictionary, a likelihood and hyperpriors (Problem)
+By       setting derivatives to zero and iterating (updates.py). A likelihood that is
+         not Gaussian is expanded at its mode, which is searched for only roughly at
+         first, or replaced by its lower bound
+Until    no log α and no log β changes by more than ``tol``, or the objective changes
+         by next to nothing
 
-EM raises the evidence in every step, and α to infinity never: irrelevant functions
+EM raises its objective in every step, and α to infinity never: irrelevant functions
 fade out slowly. MacKay's steps are longer and not bound to rise.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from relvec.evidence.base import Problem
 from relvec.evidence.mode import Mode, posterior_at_mode
+from relvec.evidence.updates import MacKay, Update, informed
 from relvec.likelihoods import Likelihood
 from relvec.typing import AnyArray, Array, Indices
 
-UPDATES = ("mackay", "em")
 _LEAST_SHARE = 1e-18  # of what the data say of a weight, its prior says at least
+_START = 1.0  # precision of every weight, columns and targets being of unit size
 _ROUGH_NEWTON = 2  # steps towards the mode, while α changes more than this
 _ROUGH_CHANGE = 0.5
+_SLACK = 1e-12  # of the objective, by which rounding may lower it
 
 
 @dataclass(frozen=True)
@@ -33,8 +35,10 @@ class FixedPointState:
     """A model and how far the last step went."""
 
     mode: Mode
+    log_hyperprior: float
     steps: int = 0
     change: float = np.inf  # of log α and log β, the largest
+    rise: float = np.inf  # of the objective
 
     @property
     def likelihood(self) -> Likelihood:
@@ -42,7 +46,7 @@ class FixedPointState:
 
     @property
     def log_evidence(self) -> float:
-        return self.mode.log_evidence
+        return self.mode.log_evidence + self.log_hyperprior
 
     @property
     def active(self) -> Indices:
@@ -65,27 +69,51 @@ class FixedPointState:
 class FixedPoint:
     """Settings of the iteration."""
 
-    update: str = "mackay"
+    update: Update = field(default_factory=MacKay)
     tol: float = 1e-3
-    # A function leaves when its prior says so many times what the data say.
-    prune: float = 1e6
-    start_precision: float = 1.0  # of every weight, columns and targets of unit size
     noise_interval: int = 1  # steps from one estimate of the noise to the next
 
     def init(self, problem: Problem) -> FixedPointState:
         active = np.flatnonzero(problem.design.column_norms > 0)
-        alpha = np.full(len(active), self.start_precision)
+        alpha = _starting_precision(problem, active)
+        likelihood = problem.likelihood
+        if self.update.bounded:
+            likelihood = likelihood.lower_bound(np.zeros_like(problem.y), np.ones(1))
         start = np.zeros((problem.y.shape[1], len(active)))
-        mode = posterior_at_mode(problem, problem.likelihood, active, alpha, start)
-        return FixedPointState(mode)
+        mode = posterior_at_mode(problem, likelihood, active, alpha, start)
+        return self._state(problem, mode)
 
     def converged(self, problem: Problem, state: FixedPointState) -> bool:
-        return state.change < self.tol or len(state.active) == 0
+        if len(state.active) == 0:
+            return True
+        if state.steps % self.noise_interval:
+            return False
+        idle = abs(state.rise) < self.update.least_rise * self.tol
+        return state.change < self.tol or idle
 
     def step(self, problem: Problem, state: FixedPointState) -> FixedPointState:
-        before = state.prior_precision
-        alpha, stay = self._precisions(state)
+        alpha, stay = self._precisions(problem, state)
         likelihood = self._likelihood(problem, state)
+        after = self._moved(problem, state, likelihood, alpha, stay)
+        least = state.log_evidence - _SLACK * abs(state.log_evidence)
+        if self.update.monotone and after.log_evidence < least and not stay.all():
+            everything = np.ones_like(stay)
+            after = self._moved(problem, state, likelihood, alpha, everything)
+        return after
+
+    def _state(self, problem: Problem, mode: Mode) -> FixedPointState:
+        extra = self.update.log_hyperprior(problem, mode.posterior, mode.likelihood)
+        return FixedPointState(mode, extra)
+
+    def _moved(
+        self,
+        problem: Problem,
+        state: FixedPointState,
+        likelihood: Likelihood,
+        alpha: Array,
+        stay: AnyArray,
+    ) -> FixedPointState:
+        """The model with these α, of the functions that stay."""
         rough = state.change > _ROUGH_CHANGE and not likelihood.conjugate
         mode = posterior_at_mode(
             problem,
@@ -95,37 +123,59 @@ class FixedPoint:
             state.mean[:, stay],
             most_steps=_ROUGH_NEWTON if rough else None,
         )
-        moved = np.abs(np.log(alpha[stay] / before[stay]))
+        moved = np.abs(np.log(alpha[stay] / state.prior_precision[stay]))
         shifted = np.abs(likelihood.log_parameters - state.likelihood.log_parameters)
         change = max(moved.max(initial=0.0), shifted.max(initial=0.0))
-        return FixedPointState(mode, state.steps + 1, float(change))
+        after = self._state(problem, mode)
+        return replace(
+            after,
+            steps=state.steps + 1,
+            change=float(change),
+            rise=after.log_evidence - state.log_evidence,
+        )
 
-    def _precisions(self, state: FixedPointState) -> tuple[Array, AnyArray]:
+    def _precisions(
+        self, problem: Problem, state: FixedPointState
+    ) -> tuple[Array, AnyArray]:
         """The next α, and which functions stay."""
         posterior = state.mode.posterior
-        alpha = posterior.prior_precision
-        squares = np.sum(posterior.mean**2, axis=0)
-        variances = np.sum(posterior.whitener**2, axis=1)  # Σᵢᵢ (K, n)
-        n_outputs = len(variances)
-        # φᵀBφ, to which α is compared, from the diagonal of I + A^(-1/2)ΦᵀBΦA^(-1/2).
-        data = alpha * np.mean(np.sum(posterior.factor**2, axis=-1) - 1, axis=0)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            if self.update == "em":
-                updated = n_outputs / (squares + variances.sum(axis=0))
-            else:
-                updated = np.sum(1 - alpha * variances, axis=0) / squares
-        updated = np.maximum(np.nan_to_num(updated, nan=np.inf), _LEAST_SHARE * data)
-        return updated, updated < self.prune * data
+        priors = self.update.priors(problem, posterior.active)
+        updated = self.update.precisions(posterior, priors)
+        least = _LEAST_SHARE * informed(posterior)
+        updated = np.maximum(np.nan_to_num(updated, nan=np.inf), least)
+        return updated, self.update.staying(posterior, updated)
 
     def _likelihood(self, problem: Problem, state: FixedPointState) -> Likelihood:
-        """With the noise estimated anew, if it is time to."""
+        """With its parameters estimated anew, if it is time to."""
         likelihood, eta = state.likelihood, state.mode.eta
+        if self.update.bounded and not problem.likelihood.conjugate:
+            return likelihood.lower_bound(eta, _variances(problem, state))
         if (state.steps + 1) % self.noise_interval:
             return likelihood
-        effective = state.effective_parameters
-        if self.update == "em":
-            # Stated as the γ with which (21) comes to (18).
-            rss = problem.sample_weight @ (problem.y - eta) ** 2
-            explained = effective * likelihood.noise_variance
-            effective = problem.sample_weight.sum() * explained / (rss + explained)
-        return likelihood.refit(problem.y, eta, problem.sample_weight, effective)
+        weights = problem.sample_weight
+        freedom, extra = self.update.noise(
+            float(weights.sum()),
+            state.effective_parameters,
+            likelihood.noise_variance,
+            self.update.priors(problem, state.active),
+        )
+        return likelihood.refit(problem.y, eta, weights, freedom, extra)
+
+
+def _starting_precision(problem: Problem, active: Indices) -> Array:
+    """The α asked for, and one of order one where none was."""
+    start = problem.start_precision
+    if start is None:
+        return np.full(len(active), _START)
+    chosen = start[active]
+    return np.where(np.isfinite(chosen), chosen, _START)
+
+
+def _variances(problem: Problem, state: FixedPointState) -> Array:
+    """Of η (N, K)."""
+    posterior = state.mode.posterior
+    spread = [
+        problem.design.matvec(whitener, posterior.active)
+        for whitener in posterior.whitener
+    ]
+    return np.column_stack([np.sum(rows**2, axis=1) for rows in spread])

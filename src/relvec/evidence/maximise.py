@@ -33,6 +33,7 @@ class Limits:
 
     max_iter: int = 10_000
     max_seconds: float = np.inf
+    min_vectors: int = 0  # a search that comes down to so many is over
 
 
 def maximise(
@@ -49,12 +50,13 @@ def maximise(
     limits = limits or Limits()
     units = Units.of(problem)
     problem = units.inside(problem)
-    trace = Trace(problem, units)
+    trace = Trace(units)
     with single_threaded():
         while True:
             state, status = _search(problem, maximiser, limits, callback, trace)
             mode = _exact_mode(problem, state)
-            error = abs(mode.log_evidence - state.log_evidence)
+            reached = state.log_evidence - state.log_hyperprior
+            error = abs(mode.log_evidence - reached)
             if error <= _ACCURACY * max(_LEAST_NATS, abs(mode.log_evidence)):
                 break
             finer = problem.design.refined() if status.success else None
@@ -81,18 +83,21 @@ def _search(
         if trace.seconds >= limits.max_seconds:
             return state, Status.MAX_SECONDS
         state = maximiser.step(problem, state)
-        news = trace.record(state)
-        if news is not None and callback is not None and callback(news):
+        news = trace.record(problem, state)
+        if news is None:
+            continue
+        if callback is not None and callback(news):
             return state, Status.STOPPED
+        if 0 < news.n_vectors <= limits.min_vectors:
+            return state, Status.MIN_VECTORS
 
 
 class Trace:
     """The clock and what was accepted so far."""
 
-    def __init__(self, problem: Problem, units: Units) -> None:
+    def __init__(self, units: Units) -> None:
         self.units = units
         self.snapshots: list[Snapshot] = []
-        self._problem = problem
         self._started = time.perf_counter()
 
     @property
@@ -104,7 +109,7 @@ class Trace:
         """Forget the steps, not the time they took."""
         self.snapshots = []
 
-    def record(self, state: State) -> Snapshot | None:
+    def record(self, problem: Problem, state: State) -> Snapshot | None:
         """A snapshot in the user's units if the last step was accepted."""
         if state.steps == len(self.snapshots):
             return None
@@ -112,19 +117,20 @@ class Trace:
         snapshot = Snapshot(
             iteration=state.steps,
             log_evidence=state.log_evidence - self.units.shift,
-            n_vectors=_n_vectors(self._problem, state),
+            n_vectors=_n_vectors(problem, state),
             gamma=float(np.sum(state.effective_parameters)),
             noise_std=float(noise * self.units.scale),
             seconds=self.seconds,
         )
         self.snapshots.append(snapshot)
-        return snapshot
+        return replace(snapshot, fit=lambda: _stopped(problem, state, self))
 
     def history(self) -> dict[str, AnyArray]:
         """One array per quantity."""
+        names = [field.name for field in fields(Snapshot) if field.name != "fit"]
         return {
-            field.name: np.array([getattr(shot, field.name) for shot in self.snapshots])
-            for field in fields(Snapshot)
+            name: np.array([getattr(shot, name) for shot in self.snapshots])
+            for name in names
         }
 
 
@@ -164,8 +170,15 @@ def _finished(
     return EvidenceFit(
         likelihood=state.likelihood.rescaled(units.scale),
         posterior=units.outside(problem, mode.posterior),
-        log_evidence=mode.log_evidence - units.shift,
+        log_evidence=mode.log_evidence + state.log_hyperprior - units.shift,
         history=trace.history(),
         status=status,
         n_iter=len(trace.snapshots),
+        n_observations=float(problem.sample_weight.sum()),
     )
+
+
+def _stopped(problem: Problem, state: State, trace: Trace) -> EvidenceFit:
+    """What a fit would return that ended here."""
+    mode = _exact_mode(problem, state)
+    return _finished(problem, state, mode, Status.STOPPED, trace)

@@ -48,11 +48,12 @@ class Sequential:
     seed: int = 0
 
     def init(self, problem: Problem) -> SequentialState:
-        n_outputs = problem.y.shape[1]
-        empty = np.empty(0, dtype=np.intp)
-        mode = posterior_at_mode(
-            problem, problem.likelihood, empty, np.empty(0), np.empty((n_outputs, 0))
-        )
+        active, alpha = np.empty(0, dtype=np.intp), np.empty(0)
+        if problem.start_precision is not None:
+            active = np.flatnonzero(np.isfinite(problem.start_precision))
+            alpha = problem.start_precision[active]
+        start = np.zeros((problem.y.shape[1], len(active)))
+        mode = posterior_at_mode(problem, problem.likelihood, active, alpha, start)
         return state_at(problem, mode)
 
     def converged(self, problem: Problem, state: SequentialState) -> bool:
@@ -172,9 +173,9 @@ class Sequential:
     ) -> SequentialState:
         """Step 9, as far along as the evidence rises."""
         eta = problem.design.matvec(state.mean, state.active)
-        goal = state.likelihood.refit(
-            problem.y, eta, problem.sample_weight, state.effective_parameters
-        )
+        weights = problem.sample_weight
+        freedom = weights.sum() - state.effective_parameters
+        goal = state.likelihood.refit(problem.y, eta, weights, freedom)
         origin = state.likelihood.log_parameters
         distance = goal.log_parameters - origin
         settled = bool(np.max(np.abs(distance), initial=0.0) < self.tol)

@@ -60,6 +60,10 @@ class SequentialState:
     solution: Solution | None = None  # the model's posterior in Gram form, if at hand
 
     @property
+    def log_hyperprior(self) -> float:
+        return 0.0
+
+    @property
     def active(self) -> Indices:
         return self.stats.active
 

@@ -28,6 +28,7 @@ class Units:
         return replace(
             problem,
             y=problem.y / self.scale,
+            scale=self.scale,
             likelihood=problem.likelihood.rescaled(1 / self.scale),
         )
 

@@ -3,11 +3,13 @@
 from relvec.likelihoods.base import Likelihood, PseudoObservations
 from relvec.likelihoods.bernoulli import Bernoulli
 from relvec.likelihoods.gaussian import Gaussian, gaussian_noise
+from relvec.likelihoods.logistic_bound import LogisticBound
 
 __all__ = [
     "Bernoulli",
     "Gaussian",
     "Likelihood",
+    "LogisticBound",
     "PseudoObservations",
     "gaussian_noise",
 ]

@@ -75,9 +75,25 @@ class Likelihood(Protocol):
         ...
 
     def refit(
-        self, y: Array, eta: Array, sample_weight: Array, effective: Array
+        self,
+        y: Array,
+        eta: Array,
+        sample_weight: Array,
+        freedom: Array,
+        extra: Array | float = 0.0,
     ) -> "Likelihood":
-        """The parameters re-estimated for Σγ = ``effective`` (one per output)."""
+        """The noise precision re-estimated as freedom / (Σv(y − η)² + extra).
+
+        ``freedom`` (one number per output) is what observations are left to estimate
+        it from; where nothing is left, it stays as it is.
+        """
+        ...
+
+    def lower_bound(self, eta: Array, variance: Array) -> "Likelihood":
+        """A conjugate likelihood below this one, if it is not conjugate itself.
+
+        It is the best such for η with these means and variances (N, K).
+        """
         ...
 
     def with_parameters(self, log_parameters: Array) -> "Likelihood":

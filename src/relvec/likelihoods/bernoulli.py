@@ -17,6 +17,7 @@ import numpy as np
 from scipy.special import expit, log_expit, log_ndtr, logsumexp
 
 from relvec.likelihoods.base import PseudoObservations
+from relvec.likelihoods.logistic_bound import LogisticBound
 from relvec.typing import Array
 
 # Below this the precision of a pseudo-observation carries no information and its
@@ -69,9 +70,17 @@ class Bernoulli:
         return float(np.sum(sample_weight @ terms))
 
     def refit(
-        self, y: Array, eta: Array, sample_weight: Array, effective: Array
+        self,
+        y: Array,
+        eta: Array,
+        sample_weight: Array,
+        freedom: Array,
+        extra: Array | float = 0.0,
     ) -> "Bernoulli":
         return self
+
+    def lower_bound(self, eta: Array, variance: Array) -> LogisticBound:
+        return LogisticBound.at(eta, variance)
 
     def with_parameters(self, log_parameters: Array) -> "Bernoulli":
         return self

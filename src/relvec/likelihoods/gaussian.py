@@ -28,13 +28,23 @@ class Gaussian:
 
     @classmethod
     def starting(
-        cls, y: Array, sample_weight: Array, offset: float = 0.0
+        cls,
+        y: Array,
+        sample_weight: Array,
+        offset: float = 0.0,
+        noise_variance: float | None = None,
     ) -> "Gaussian":
-        """Noise to be estimated, for targets (N, K) from which ``offset`` was taken."""
+        """Noise to be estimated, for targets (N, K) from which ``offset`` was taken.
+
+        The search begins with ``noise_variance``, or with a tenth of the targets'.
+        """
         magnitude = root_mean_square(y, sample_weight) or abs(offset) or 1.0
         mean = np.average(y, axis=0, weights=sample_weight)
         variance = np.average((y - mean) ** 2, axis=0, weights=sample_weight)
         noise = np.maximum(_STARTING_NOISE * variance, 1e-6 * magnitude**2)
+        if noise_variance is not None:
+            least = 1e-6 * _STARTING_NOISE * magnitude**2
+            noise = np.full(len(noise), max(noise_variance, least))
         return cls(1 / noise, ceiling=1 / (NOISE_FLOOR * magnitude**2))
 
     @classmethod
@@ -88,17 +98,23 @@ class Gaussian:
         return float(0.5 * np.sum(count * np.log(beta / (2 * np.pi)) - beta * rss))
 
     def refit(
-        self, y: Array, eta: Array, sample_weight: Array, effective: Array
+        self,
+        y: Array,
+        eta: Array,
+        sample_weight: Array,
+        freedom: Array,
+        extra: Array | float = 0.0,
     ) -> "Gaussian":
-        """β = (Σv − Σγ) / Σv(y − η)², step 9 of the algorithm."""
+        """Step 9 of the algorithm, for freedom Σv − Σγ."""
         if not self.estimated:
             return self
-        rss = sample_weight @ (y - eta) ** 2
-        freedom = sample_weight.sum() - effective
-        # Where nothing is left to estimate the noise from, it stays as it is.
+        rss = sample_weight @ (y - eta) ** 2 + extra
         goal = np.where(freedom > 0, freedom, self.noise_precision * rss)
         least = goal / self.ceiling
         return replace(self, noise_precision=goal / np.maximum(rss, least))
+
+    def lower_bound(self, eta: Array, variance: Array) -> "Gaussian":
+        return self
 
     def with_parameters(self, log_parameters: Array) -> "Gaussian":
         if not self.estimated:
@@ -107,12 +123,19 @@ class Gaussian:
 
 
 def gaussian_noise(
-    y: Array, sample_weight: Array, noise_variance: Any, offset: float = 0.0
+    y: Array,
+    sample_weight: Array,
+    noise_variance: Any,
+    offset: float = 0.0,
+    initial: float | None = None,
 ) -> Gaussian:
-    """What an estimator means by ``noise_variance``: "estimate" or a number."""
+    """What an estimator means by ``noise_variance``: "estimate" or a number.
+
+    An estimate may have an initial value.
+    """
     check_noise_variance(noise_variance)
     if isinstance(noise_variance, str):
-        return Gaussian.starting(y, sample_weight, offset)
+        return Gaussian.starting(y, sample_weight, offset, initial)
     least = _LEAST_KNOWN_NOISE * root_mean_square(y, sample_weight) ** 2
     if noise_variance < least:
         msg = (

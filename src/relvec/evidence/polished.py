@@ -18,7 +18,7 @@ from relvec.typing import Array, Indices
 
 
 @dataclass(frozen=True)
-class TopDownState:
+class PolishedState:
     """The state of whichever search is on."""
 
     inner: Any  # FixedPointState, then SequentialState
@@ -35,6 +35,10 @@ class TopDownState:
     @property
     def log_evidence(self) -> float:
         return float(self.inner.log_evidence)
+
+    @property
+    def log_hyperprior(self) -> float:
+        return float(self.inner.log_hyperprior)
 
     @property
     def active(self) -> Indices:
@@ -54,23 +58,23 @@ class TopDownState:
 
 
 @dataclass(frozen=True)
-class TopDown:
+class Polished:
     """The fixed point first, the sequential search from there."""
 
     fixed_point: FixedPoint
     polish: Sequential | Pooled
 
-    def init(self, problem: Problem) -> TopDownState:
-        return TopDownState(self.fixed_point.init(problem))
+    def init(self, problem: Problem) -> PolishedState:
+        return PolishedState(self.fixed_point.init(problem))
 
-    def converged(self, problem: Problem, state: TopDownState) -> bool:
+    def converged(self, problem: Problem, state: PolishedState) -> bool:
         return state.polishing and self.polish.converged(problem, state.inner)
 
-    def step(self, problem: Problem, state: TopDownState) -> TopDownState:
+    def step(self, problem: Problem, state: PolishedState) -> PolishedState:
         if state.polishing:
             return replace(state, inner=self.polish.step(problem, state.inner))
         if not self.fixed_point.converged(problem, state.inner):
             return replace(state, inner=self.fixed_point.step(problem, state.inner))
         start = state_at(problem, state.inner.mode)
         start = replace(start, steps=state.steps)
-        return TopDownState(start, polishing=True)
+        return PolishedState(start, polishing=True)

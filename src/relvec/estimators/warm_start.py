@@ -1,0 +1,43 @@
+"""Where a fit begins if another one has gone before."""
+
+from typing import Any
+
+import numpy as np
+
+from relvec.basis import Basis
+from relvec.model import SparseModel
+from relvec.typing import AnyArray, Array
+
+
+def known_precisions(before: SparseModel, basis: Basis) -> Array:
+    """α of every function as it was in a model fitted before; infinite if not in it.
+
+    A function is the same if it has the same centre and the same place in the list of
+    kernels, whose parameters may have changed.
+    """
+    alpha = before.posterior.prior_precision
+    known = dict(zip(_keys(before.basis), alpha, strict=True))
+    return np.array([known.get(key, np.inf) for key in _keys(basis)])
+
+
+def _keys(basis: Basis) -> list[Any]:
+    """Something to compare functions by."""
+    keys: list[Any] = ["constant"] if basis.bias else []
+    for number, group in enumerate(basis.groups):
+        keys += [(number, key) for key in _centre_keys(group.centres)]
+    return keys
+
+
+def _centre_keys(centres: AnyArray) -> list[Any]:
+    """Of rows, objects or numbers of columns."""
+    if centres.dtype != object:
+        return [centre.tobytes() for centre in np.asarray(centres, dtype=np.float64)]
+    return [_object_key(tuple(row)) for row in centres]
+
+
+def _object_key(row: tuple[Any, ...]) -> Any:
+    try:
+        hash(row)
+    except TypeError:
+        return tuple(id(item) for item in row)
+    return row
