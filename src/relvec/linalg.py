@@ -48,20 +48,25 @@ def cholesky_and_inverse(stack: Array) -> tuple[Array, Array]:
 
 
 def solve_lower(factors: Array, right: Array) -> Array:
-    """L⁻¹ right for lower factors (K, n, n) and right sides (K or 1, n, m)."""
+    """L⁻¹ right for lower factors (K or 1, n, n) and right sides (K or 1, n, m)."""
     return _solve_stack(factors, right, transposed=False)
 
 
 def solve_upper(factors: Array, right: Array) -> Array:
-    """L⁻ᵀ right for lower factors (K, n, n) and right sides (K or 1, n, m)."""
+    """L⁻ᵀ right for lower factors (K or 1, n, n) and right sides (K or 1, n, m)."""
     return _solve_stack(factors, right, transposed=True)
 
 
 def _solve_stack(factors: Array, right: Array, *, transposed: bool) -> Array:
     n_outputs, n_rows, _ = factors.shape
-    sides = np.broadcast_to(right, (n_outputs, *right.shape[1:]))
     if n_rows == 0:
-        return np.zeros(sides.shape)
+        return np.zeros((max(n_outputs, len(right)), *right.shape[1:]))
+    if n_outputs == 1 and len(right) > 1:
+        # A factor that outputs share is solved with once, for all of them.
+        side_by_side = np.moveaxis(right, 0, 1).reshape(1, n_rows, -1)
+        solved = _solve_stack(factors, side_by_side, transposed=transposed)
+        return np.moveaxis(solved.reshape(n_rows, len(right), -1), 1, 0)
+    sides = np.broadcast_to(right, (n_outputs, *right.shape[1:]))
     # LAPACK reads columns: the row-major lower factor is an upper one, transposed.
     pairs = zip(factors, sides, strict=True)
     trans = int(not transposed)

@@ -18,12 +18,15 @@ from relvec.typing import Array, Indices
 
 @dataclass(frozen=True)
 class Posterior:
-    """N(mean, Σ) over the weights of the ``active`` columns, one per output."""
+    """N(mean, Σ) over the weights of the ``active`` columns, one per output.
+
+    Outputs that have α and H in common share one Σ.
+    """
 
     active: Indices  # (n,) columns of the dictionary
-    prior_precision: Array  # (n,) α, shared by the outputs
+    prior_precision: Array  # (n,) α, shared by the outputs, or (K, n)
     mean: Array  # (K, n)
-    factor: Array  # (K, n, n) lower Cholesky factor of I + A^(-1/2) H A^(-1/2)
+    factor: Array  # (K or 1, n, n) lower Cholesky factor of I + A^(-1/2) H A^(-1/2)
 
     def solve(self, right: Array) -> Array:
         """Σ right for right sides (K, n)."""
@@ -39,20 +42,21 @@ class Posterior:
 
     @cached_property
     def whitener(self) -> Array:
-        """L⁻¹A^(-1/2), whose Gram matrix is Σ."""
-        root = np.diag(1 / np.sqrt(self.prior_precision))
-        return solve_lower(self.factor, root[None])
+        """L⁻¹A^(-1/2), whose Gram matrix is Σ (K or 1, n, n)."""
+        root = 1 / np.sqrt(np.atleast_2d(self.prior_precision))
+        return solve_lower(self.factor, root[:, :, None] * np.eye(root.shape[1]))
 
     @cached_property
     def covariance(self) -> Array:
-        """Σ (K, n, n)."""
+        """Σ (K or 1, n, n)."""
         return np.swapaxes(self.whitener, 1, 2) @ self.whitener
 
     @property
     def log_determinant(self) -> float:
         """log |I + A^(-1/2) H A^(-1/2)|, summed over outputs."""
         diagonals = np.diagonal(self.factor, axis1=1, axis2=2)
-        return float(2 * np.log(diagonals).sum())
+        shared = len(self.mean) / len(self.factor)
+        return float(2 * shared * np.log(diagonals).sum())
 
     @property
     def penalty(self) -> float:
@@ -62,7 +66,8 @@ class Posterior:
     @cached_property
     def variances(self) -> Array:
         """Σᵢᵢ (K, n)."""
-        return np.einsum("krn,krn->kn", self.whitener, self.whitener)
+        squares = np.einsum("krn,krn->kn", self.whitener, self.whitener)
+        return np.broadcast_to(squares, self.mean.shape)
 
     @property
     def effective_parameters(self) -> Array:
@@ -76,7 +81,8 @@ class Posterior:
         """
         whitened = [functions @ whitener.T for whitener in self.whitener]
         variance = [np.einsum("nr,nr->n", rows, rows) for rows in whitened]
-        return functions @ self.mean.T, np.column_stack(variance)
+        mean = functions @ self.mean.T
+        return mean, np.broadcast_to(np.column_stack(variance), mean.shape)
 
     def rescaled(self, weights: Array) -> "Posterior":
         """The same distribution over weights multiplied by ``weights`` (n,)."""

@@ -4,18 +4,30 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from relvec.likelihoods import Bernoulli, Gaussian, LogisticBound
+from relvec.likelihoods import (
+    Bernoulli,
+    Gaussian,
+    LogisticBound,
+    MultinomialProbit,
+    Softmax,
+)
+from relvec.likelihoods.multinomial_probit import contrasts
 
 RNG = np.random.default_rng(3)
 N = 12
 REAL = RNG.standard_normal((N, 2))
 BINARY = RNG.integers(2, size=(N, 1)).astype(float)
+CLASSES = RNG.integers(4, size=N)
 
 LIKELIHOODS = {
     "Gaussian": (Gaussian(np.array([4.0, 0.5])), REAL),
     "Gaussian, known noise": (Gaussian.known(0.2, 2), REAL),
     "Bernoulli": (Bernoulli(), BINARY),
     "LogisticBound": (LogisticBound(np.full((1, 1), 0.7)), BINARY),
+    "MultinomialProbit": (MultinomialProbit(), contrasts(4)[CLASSES]),
+    "MultinomialProbit, bound": (MultinomialProbit(bound=True), contrasts(4)[CLASSES]),
+    "MultinomialProbit, two classes": (MultinomialProbit(), contrasts(2)[CLASSES % 2]),
+    "Softmax": (Softmax(), np.eye(4)[CLASSES]),
 }
 
 
@@ -45,9 +57,51 @@ def test_pseudo_observations_agree_with_the_derivatives(case):
     slope, curve = differences(
         lambda at: likelihood.log_density(y, at, weights), eta, 1e-4
     )
-    assert seen.precision.shape == y.shape
+    assert seen.precision.shape in {y.shape, (N, 1)}
     assert_allclose(seen.precision * (seen.target - eta), slope, rtol=1e-6, atol=1e-7)
-    assert_allclose(seen.precision, -curve, rtol=1e-4)
+    if likelihood.curvature(y, eta, weights) is None:
+        assert_allclose(seen.precision, -curve, rtol=1e-4)
+
+
+def test_the_curvature_of_coupled_outputs(case):
+    """Products with the Hessian are differences of slopes."""
+    likelihood, y, eta, weights = case
+    product = likelihood.curvature(y, eta, weights)
+    if product is None:
+        return
+    direction = RNG.standard_normal(y.shape)
+
+    def slope(at):
+        seen = likelihood.pseudo_observations(y, at, weights)
+        return seen.precision * (seen.target - at)
+
+    h = 1e-5
+    change = (slope(eta + h * direction) - slope(eta - h * direction)) / (2 * h)
+    assert_allclose(product(direction), -change, rtol=1e-6, atol=1e-8)
+
+
+def test_steady_means_the_precisions_do_not_move(case):
+    likelihood, y, eta, weights = case
+    here = likelihood.pseudo_observations(y, eta, weights)
+    there = likelihood.pseudo_observations(
+        y, eta + RNG.standard_normal(y.shape), weights
+    )
+
+    assert np.array_equal(here.precision, there.precision) == likelihood.steady
+
+
+def test_the_lower_bound_is_below(case):
+    """And conjugate or steady; the same where there is nothing to bound."""
+    likelihood, y, eta, weights = case
+    bound = likelihood.lower_bound(eta, np.full(y.shape, 0.3))
+
+    assert bound.conjugate or bound.steady or isinstance(bound, Softmax)
+    for at in (eta, 0.5 * eta, -eta):
+        value, limit = (
+            each.log_density(y, at, weights) for each in (bound, likelihood)
+        )
+        if not isinstance(likelihood, LogisticBound):
+            assert value <= limit + 1e-9 * abs(limit)
 
 
 def test_conjugate_means_the_observations_do_not_move(case):

@@ -48,7 +48,7 @@ class TestVariational:
         freedom = 2 * 1.5 + 12
         assert model.degrees_of_freedom_ == freedom
         assert_allclose((lower + upper) / 2, mean)
-        _, variance = model._latent(X)
+        _, variance = model._moments(X)
         scale2 = variance + model.noise_variance_ * (freedom - 2) / freedom
         half = student_t(freedom).ppf(0.9) * np.sqrt(scale2)
         assert_allclose(upper - mean, half)

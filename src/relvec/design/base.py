@@ -4,7 +4,10 @@ Columns are presented with unit norm under the sample weights; ``column_norms`` 
 what they were divided by. Row weights of shape (N, 1) are shared by all outputs.
 """
 
-from typing import Protocol
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+import numpy as np
 
 from relvec.typing import Array, Indices
 
@@ -19,6 +22,17 @@ DIFFERENCE_LIMIT = 1e9
 DEPENDENT = 1e-13
 # Designs that cannot go back to their rows make do with Gram matrices up to here.
 LAST_GRAM_LIMIT = 1e14
+
+
+def by_output(prior_precision: Array, precision: Array) -> Iterator[tuple[Any, Any]]:
+    """α (n,) and B (N,) of every output, one pair where all of them share both."""
+    alphas, weights = np.atleast_2d(prior_precision), precision.T
+    n_outputs = max(len(alphas), len(weights))
+    return zip(
+        np.broadcast_to(alphas, (n_outputs, alphas.shape[1])),
+        np.broadcast_to(weights, (n_outputs, weights.shape[1])),
+        strict=True,
+    )
 
 
 class DesignMatrix(Protocol):
@@ -71,7 +85,11 @@ class DesignMatrix(Protocol):
     def factor(
         self, indices: Indices, prior_precision: Array, precision: Array
     ) -> Array:
-        """Lower Cholesky factors of I + A^(-1/2)ΦᵀBΦA^(-1/2): (K, n, n)."""
+        """Lower Cholesky factors of I + A^(-1/2)ΦᵀBΦA^(-1/2): (K or 1, n, n).
+
+        One for outputs that share both ``prior_precision``, (n,) or (K, n), and
+        ``precision``, (N, K or 1).
+        """
         ...
 
     def sparsity(

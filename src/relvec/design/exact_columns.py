@@ -6,8 +6,8 @@ from typing import TypeVar
 import numpy as np
 
 from relvec.basis import Basis, blocks
-from relvec.design.base import GRAM_LIMIT
-from relvec.design.blockwise import in_order
+from relvec.blockwise import in_order
+from relvec.design.base import GRAM_LIMIT, by_output
 from relvec.design.rows import Rows
 from relvec.linalg import available_threads, cholesky, solve_lower
 from relvec.typing import Array, Indices
@@ -60,9 +60,8 @@ class ExactColumns:
         self, indices: Indices, prior_precision: Array, precision: Array
     ) -> Array:
         """Lower Cholesky factors of I + A^(-1/2)ΦᵀBΦA^(-1/2), (K, n, n)."""
-        return np.stack(
-            [self._factor(indices, prior_precision, b) for b in precision.T]
-        )
+        pairs = by_output(prior_precision, precision)
+        return np.stack([self._factor(indices, a, b) for a, b in pairs])
 
     def _factor(
         self, indices: Indices, prior_precision: Array, precision: Array

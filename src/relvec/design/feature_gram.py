@@ -6,7 +6,7 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 
 from relvec.basis import blocks
-from relvec.design.blockwise import in_order
+from relvec.blockwise import in_order
 from relvec.design.expansions import Expansion
 from relvec.design.rows import Rows
 from relvec.linalg import available_threads, stacked, threads_for

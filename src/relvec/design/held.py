@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import qr
 
-from relvec.design.base import DEPENDENT, DIFFERENCE_LIMIT, GRAM_LIMIT
+from relvec.design.base import DEPENDENT, DIFFERENCE_LIMIT, GRAM_LIMIT, by_output
 from relvec.linalg import cholesky, solve_lower, threads_for
 from relvec.typing import Array, Indices
 
@@ -61,8 +61,18 @@ class HeldDesign(ABC):
     def _divisors(self) -> Array:
         return np.where(self.column_norms > 0, self.column_norms, 1.0)
 
+    @cached_property
+    def _last(self) -> dict[str, tuple[Indices, Any]]:
+        """The columns asked for last, which are often asked for again."""
+        return {}
+
     def _columns(self, indices: Indices) -> Any:
-        return self._divided(self.matrix[:, indices], self._divisors[indices])
+        known = self._last.get("columns")
+        if known is not None and np.array_equal(known[0], indices):
+            return known[1]
+        columns = self._divided(self.matrix[:, indices], self._divisors[indices])
+        self._last["columns"] = (indices, columns)
+        return columns
 
     def _scaled_columns(self, indices: Indices, prior_precision: Array) -> Any:
         return self._divided(self._columns(indices), np.sqrt(prior_precision))
@@ -90,8 +100,10 @@ class HeldDesign(ABC):
     def factor(
         self, indices: Indices, prior_precision: Array, precision: Array
     ) -> Array:
-        columns = self._scaled_columns(indices, prior_precision)
-        return np.stack([self._factor(columns, b) for b in precision.T])
+        pairs = by_output(prior_precision, precision)
+        return np.stack(
+            [self._factor(self._scaled_columns(indices, a), b) for a, b in pairs]
+        )
 
     def sparsity(
         self,

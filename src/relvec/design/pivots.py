@@ -13,7 +13,7 @@ import numpy as np
 from scipy.linalg import blas, lapack
 
 from relvec.basis import blocks, evaluated
-from relvec.design.blockwise import in_order
+from relvec.blockwise import in_order
 from relvec.kernels import Kernel
 from relvec.linalg import available_threads
 from relvec.typing import AnyArray, Array, Indices

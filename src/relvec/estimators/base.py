@@ -209,7 +209,7 @@ class SparseKernelModel(CallbackSupportMixin, BaseEstimator, ABC):
         task: Task,
         offset: float = 0.0,
     ) -> None:
-        """Fit the dictionary to targets (rows,) and keep what was found."""
+        """Fit the dictionary to targets (rows, outputs); keep what was found."""
         bias = bool(self.fit_intercept)
         candidates = Candidates.of(
             self._kernel_choice, self.candidates, training, bias=bias
@@ -218,7 +218,7 @@ class SparseKernelModel(CallbackSupportMixin, BaseEstimator, ABC):
             candidates, design = self._design(candidates, training)
             problem = Problem(
                 design=design,
-                y=targets[:, None],
+                y=targets,
                 likelihood=likelihood,
                 sample_weight=training.weight,
                 bias=0 if bias else None,
@@ -307,19 +307,24 @@ class SparseKernelModel(CallbackSupportMixin, BaseEstimator, ABC):
         basis = candidates.basis.subset(posterior.active)
         functions = posterior.active[basis.bias :] - candidates.basis.bias
         numbers, kernels = candidates.names
-        weights, precision = posterior.mean[0], posterior.prior_precision
+        weights, precision = self._weights(posterior.mean), posterior.prior_precision
         self.model_ = SparseModel(basis, posterior, offset)
         self.relevance_ = numbers[functions]
         self.relevance_kernel_ = kernels[functions]
         self.relevance_vectors_ = self._vectors(basis)
-        self.dual_coef_ = weights[basis.bias :].copy()
+        self.dual_coef_ = weights[..., basis.bias :].copy()
         self.prior_precision_ = precision[basis.bias :].copy()
-        self.intercept_ = offset + (float(weights[0]) if basis.bias else 0.0)
         self.intercept_precision_ = float(precision[0]) if basis.bias else np.inf
+        constant = weights[..., 0] if basis.bias else np.zeros(weights.shape[:-1])
+        self.intercept_ = offset + (constant if constant.ndim else float(constant))
         self.log_evidence_ = fit.log_evidence
         self.n_iter_ = fit.n_iter
         self.history_ = fit.history
         self.status_ = fit.status
+
+    def _weights(self, mean: Array) -> Array:
+        """Weights of the outputs (K, n) as users know them, functions last."""
+        return mean[0]
 
     def _vectors(self, basis: Basis) -> AnyArray:
         """The centres of all functions, as rows were given."""
@@ -330,24 +335,22 @@ class SparseKernelModel(CallbackSupportMixin, BaseEstimator, ABC):
         return vectors[:, 0] if single else vectors
 
     def _latent(self, X: Any) -> tuple[Array, Array]:
-        """Mean and variance of the latent function (n_rows,) each."""
+        """Mean and variance of the latent functions (n_rows, outputs) each."""
         check_is_fitted(self)
         if not isinstance(X, RowBlocks):
-            rows = self._rows(X, reset=False)
-            mean, variance = self.model_.latent(rows)
-            return mean[:, 0], variance[:, 0]
+            return self.model_.latent(self._rows(X, reset=False))
         check_same_features(self, X)
         parts = [self.model_.latent(block.X) for block in X]
         means, variances = zip(*parts, strict=True)
-        return np.concatenate(means)[:, 0], np.concatenate(variances)[:, 0]
+        return np.concatenate(means), np.concatenate(variances)
 
     @property
     def coef_(self) -> AnyArray:
         """Weights of the features, for ``kernel="linear"`` and ``kernel=None``."""
         check_is_fitted(self)
         if self.kernel is None:
-            weights = np.zeros(self.n_features_in_)
-            weights[self.relevance_] = self.dual_coef_
+            weights = np.zeros((*self.dual_coef_.shape[:-1], self.n_features_in_))
+            weights[..., self.relevance_] = self.dual_coef_
             return weights
         if isinstance(self.kernel, str) and self.kernel == "linear":
             return self.dual_coef_ @ self.relevance_vectors_

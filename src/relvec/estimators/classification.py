@@ -3,15 +3,16 @@
 from typing import Any
 
 import numpy as np
-from scipy.special import expit
 from sklearn.base import ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.multiclass import check_classification_targets
 
 from relvec.estimators.base import SparseKernelModel
 from relvec.estimators.callbacks import Task
-from relvec.likelihoods import Bernoulli
-from relvec.likelihoods.bernoulli import moderated_log_odds
+from relvec.estimators.schemes import SINGLE_MODELS, probabilities, scheme_for
+from relvec.parameters import check_choice
 from relvec.typing import AnyArray, Array
+
+MULTI_CLASS = ("auto", *SINGLE_MODELS)
 
 
 class RVC(ClassifierMixin, SparseKernelModel):
@@ -166,6 +167,7 @@ default="auto"
         solver: str = "sequential",
         polish: bool = True,
         hyperprior: Any = None,
+        multi_class: str = "auto",
         schedule: str = "pool",
         design: str = "auto",
         candidates: Any = "auto",
@@ -188,6 +190,7 @@ default="auto"
         self.solver = solver
         self.polish = polish
         self.hyperprior = hyperprior
+        self.multi_class = multi_class
         self.schedule = schedule
         self.design = design
         self.candidates = candidates
@@ -202,12 +205,21 @@ default="auto"
         self.random_state = random_state
         self.verbose = verbose
 
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_choice("multi_class", self.multi_class, MULTI_CLASS)
+
     def _fit(self, X: Any, y: Any, sample_weight: Any, task: Task) -> None:
         training = self._training(X, y, sample_weight)
         check_classification_targets(training.y)
-        self.classes_ = _two_classes(training.y)
-        targets = (training.y == self.classes_[1]).astype(np.float64)
-        self._maximise(training, targets, Bernoulli(), task)
+        self.classes_, labels = np.unique(training.y, return_inverse=True)
+        _check_several(self.classes_)
+        self.scheme_ = scheme_for(self.multi_class, len(self.classes_))
+        targets = self.scheme_.targets(labels)
+        self._maximise(training, targets, self.scheme_.likelihood, task)
+
+    def _weights(self, mean: Array) -> Array:
+        return self.scheme_.by_class(mean)
 
     def decision_function(self, X: Any) -> Array:
         """Log odds of the second class, the uncertainty of the weights integrated out.
@@ -223,7 +235,8 @@ default="auto"
         ndarray of shape (n_samples,)
             Positive where the second class is more probable.
         """
-        return moderated_log_odds(*self._latent(X))
+        mean, variance = self._latent(X)
+        return self.scheme_.decision(mean, variance)
 
     def predict_proba(self, X: Any) -> Array:
         """Probability of each class, the uncertainty of the weights integrated out.
@@ -238,8 +251,7 @@ default="auto"
         ndarray of shape (n_samples, 2)
             Probabilities in the order of ``classes_``.
         """
-        log_odds = self.decision_function(X)
-        return expit(np.column_stack([-log_odds, log_odds]))
+        return probabilities(self.decision_function(X))
 
     def predict(self, X: Any) -> AnyArray:
         """The more probable class of each row.
@@ -257,26 +269,11 @@ default="auto"
         probable = np.argmax(self.predict_proba(X), axis=1)
         return self.classes_[probable]
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        return tags
 
-
-def _two_classes(y: AnyArray) -> AnyArray:
-    """The classes, if there are two."""
-    classes = np.unique(y)
-    if len(classes) > 2:
-        msg = (
-            "Only binary classification is supported. The type of the target is "
-            f"{type_of_target(y)}: y has {len(classes)} classes. Wrap RVC in "
-            "sklearn.multiclass.OneVsRestClassifier."
-        )
-        raise ValueError(msg)
+def _check_several(classes: AnyArray) -> None:
     if len(classes) < 2:
         msg = (
-            f"y holds one class only, {classes.tolist()}: RVC needs rows of two "
-            "classes with positive sample_weight"
+            f"y holds one class only, {classes.tolist()}: RVC needs rows of at least "
+            "two classes with positive sample_weight"
         )
         raise ValueError(msg)
-    return classes

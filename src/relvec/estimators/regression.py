@@ -238,7 +238,7 @@ default="auto"
             offset,
             self._initial_noise_variance,
         )
-        self._maximise(training, targets, noise, task, offset)
+        self._maximise(training, targets[:, None], noise, task, offset)
 
     @property
     def _initial_noise_variance(self) -> float | None:
@@ -259,6 +259,11 @@ default="auto"
             self.degrees_of_freedom_ = 2 * prior.c + fit.n_observations
             # From 1/E[β] to E[1/β].
             self.noise_variance_ *= _variance_factor(self.degrees_of_freedom_)
+
+    def _moments(self, X: Any) -> tuple[Array, Array]:
+        """Mean and variance of the function (n_rows,) each."""
+        mean, variance = self._latent(X)
+        return mean[:, 0], variance[:, 0]
 
     @overload
     def predict(self, X: Any, return_std: Literal[False] = False) -> Array: ...
@@ -284,7 +289,7 @@ default="auto"
         std : ndarray of shape (n_samples,)
             Their standard deviation; only with ``return_std=True``.
         """
-        mean, variance = self._latent(X)
+        mean, variance = self._moments(X)
         if not return_std:
             return mean
         return mean, np.sqrt(variance + self.noise_variance_)
@@ -315,7 +320,7 @@ default="auto"
         True
         """
         check_fraction("level", level)
-        mean, variance = self._latent(X)
+        mean, variance = self._moments(X)
         freedom = self.degrees_of_freedom_
         noise = self.noise_variance_ / _variance_factor(freedom)
         half = student_t.ppf(0.5 + level / 2, freedom) * np.sqrt(variance + noise)

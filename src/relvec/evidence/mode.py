@@ -14,6 +14,7 @@ import numpy as np
 
 from relvec.design import GRAM_LIMIT
 from relvec.evidence.base import Problem
+from relvec.evidence.newton_step import coupled_step
 from relvec.likelihoods import Likelihood, PseudoObservations
 from relvec.posterior import Posterior
 from relvec.typing import Array, Indices
@@ -24,6 +25,7 @@ _CORRECTIONS = 2
 # Newton's decrement bounds the error of the mode in posterior standard deviations;
 # the log determinant feels that error to first order.
 _DECREMENT = 1e-20
+_COUPLED_DECREMENT = 1e-14  # where steps are themselves searched for
 _SMALL_DECREMENT = 1e-8  # below, a step that no longer shrinks is rounding
 
 
@@ -49,18 +51,27 @@ def posterior_at_mode(
 ) -> Mode:
     """Search from the weights ``start`` (K, n), to the end unless steps are limited."""
     here = _at(problem, likelihood, active, prior_precision, start)
-    last = np.inf
+    last, factor = np.inf, None
     for _ in range(most_steps or _MAX_NEWTON):
-        observations, posterior = _expand(problem, likelihood, here)
+        observations, posterior = _expand(problem, likelihood, here, factor)
+        factor = posterior.factor if likelihood.steady else None
         if likelihood.conjugate:
             posterior, eta = _corrected(problem, observations, posterior)
             here = replace(here, mean=posterior.mean, eta=eta)
             break
+        curvature = likelihood.curvature(problem.y, here.eta, problem.sample_weight)
+        separate = curvature is None
         size = _decrement(posterior, posterior.mean - here.mean)
-        if size < _DECREMENT or (size < _SMALL_DECREMENT and size > 0.25 * last):
+        enough = _DECREMENT if separate else _COUPLED_DECREMENT
+        if size < enough or (size < _SMALL_DECREMENT and size > 0.25 * last):
             break
         last = size
-        here = _halved_step(problem, likelihood, here, posterior.mean)
+        goal = posterior.mean
+        if curvature is not None:
+            at = replace(posterior, mean=here.mean)
+            gradient = _pull(problem, observations, at, here.eta)
+            goal = here.mean + coupled_step(problem, at, curvature, gradient)
+        here = _halved_step(problem, likelihood, here, goal)
     evidence = log_evidence(problem, likelihood, posterior, here.eta)
     return Mode(likelihood, observations, posterior, here.eta, evidence)
 
@@ -99,22 +110,32 @@ def log_evidence(
 
 
 def _expand(
-    problem: Problem, likelihood: Likelihood, here: _Point
+    problem: Problem, likelihood: Likelihood, here: _Point, factor: Array | None
 ) -> tuple[PseudoObservations, Posterior]:
     """The least-squares problem that agrees with the likelihood here, solved."""
     seen = likelihood.pseudo_observations(problem.y, here.eta, problem.sample_weight)
-    factor = problem.design.factor(here.active, here.prior_precision, seen.precision)
+    if factor is None:
+        factor = problem.design.factor(
+            here.active, here.prior_precision, seen.precision
+        )
     posterior = Posterior(here.active, here.prior_precision, here.mean, factor)
     return seen, _pulled(problem, seen, posterior, here.eta)
+
+
+def _pull(
+    problem: Problem, seen: PseudoObservations, posterior: Posterior, eta: Array
+) -> Array:
+    """ΦᵀB(t̂ − Φμ) − Aμ, the slope of the log posterior at μ."""
+    residual = seen.precision * (seen.target - eta)
+    pull = problem.design.rmatvec(residual, posterior.active)
+    return pull - posterior.prior_precision * posterior.mean
 
 
 def _pulled(
     problem: Problem, seen: PseudoObservations, posterior: Posterior, eta: Array
 ) -> Posterior:
     """One step from the mean with linear predictor η towards ΦᵀB(t̂ − Φμ) = Aμ."""
-    residual = seen.precision * (seen.target - eta)
-    pull = problem.design.rmatvec(residual, posterior.active)
-    pull -= posterior.prior_precision * posterior.mean
+    pull = _pull(problem, seen, posterior, eta)
     return replace(posterior, mean=posterior.mean + posterior.solve(pull))
 
 

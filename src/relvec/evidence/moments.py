@@ -34,8 +34,8 @@ class Moments:
 class Solution:
     """The posterior for given α and β, and its log evidence."""
 
-    factor: Array  # (K, n, n) lower Cholesky factor of P⁻¹
-    shrinkage: Array  # (K, n, n) P
+    factor: Array  # (K or 1, n, n) lower Cholesky factor of P⁻¹
+    shrinkage: Array  # (K or 1, n, n) P
     scaled_mean: Array  # (K, n) m
     mean: Array  # (K, n) μ
     residual: Array  # (K,) (t̂ − Φμ)ᵀW(t̂ − Φμ)
@@ -64,7 +64,9 @@ def solve(moments: Moments, prior_precision: Array, noise_precision: Array) -> S
     twice = (moments.gram @ mean[:, :, None])[:, :, 0] - 2 * moments.target
     residual = moments.target_squares + (mean * twice).sum(axis=1)
     residual = np.maximum(residual, 0.0)
-    density = moments.count * np.log(noise_precision / (2 * np.pi)).sum()
-    density -= noise_precision @ residual + (m * m).sum()
-    evidence = float(0.5 * density - np.log(diagonals).sum())
+    shared = len(mean) / len(noise_precision)
+    density = shared * moments.count * np.log(noise_precision / (2 * np.pi)).sum()
+    density -= (noise_precision * residual).sum() + (m * m).sum()
+    log_root = len(mean) / len(inner) * np.log(diagonals).sum()
+    evidence = float(0.5 * density - log_root)
     return Solution(factor, P, m, mean, residual, evidence)

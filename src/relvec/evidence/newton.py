@@ -134,7 +134,7 @@ def _derivatives(state: Ascent, *, free: bool) -> tuple[Array, Array]:
     p, squares = P.diagonal(axis1=1, axis2=2), m * m
     gradient, curvature = np.empty(size), np.zeros((size, size))
     gradient[:n_active] = 0.5 * (1 - p - squares).sum(axis=0)
-    products = P * (0.5 * P + m[:, :, None] * m[:, None, :])
+    products = P * (0.5 * n_outputs / len(P) * P + _outer(m, len(P)))
     curvature[:n_active, :n_active] = -products.sum(axis=0)
     diagonal = curvature.ravel()[:: size + 1]
     diagonal[:n_active] += 0.5 * (p + squares).sum(axis=0)
@@ -147,6 +147,13 @@ def _derivatives(state: Ascent, *, free: bool) -> tuple[Array, Array]:
         curvature[:n_active, n_active:] = across.T
         diagonal[n_active:] = 0.5 * rho - across.sum(axis=1)
     return gradient, curvature
+
+
+def _outer(m: Array, n_groups: int) -> Array:
+    """mmᵀ of every output, summed over those that share P: (groups, n, n)."""
+    if n_groups == 1:
+        return (m.T @ m)[None]
+    return m[:, :, None] * m[:, None, :]
 
 
 def _uphill(

@@ -26,22 +26,23 @@ _DETERMINED = 1e-10
 class Pool:
     """Changed in place: steps take microseconds."""
 
-    overlap: Array  # (K, P, P) T
+    overlap: Array  # (K or 1, P, P) T
     quality: Array  # (K, P) Q
     prior_variance: Array  # (P,) ν
-    least_sparsity: Array  # (K, P) an S up to here is rounding
+    least_sparsity: Array  # (K or 1, P) an S up to here is rounding
 
     @property
     def sparsity(self) -> Array:
-        """S (K, P)."""
+        """S (K or 1, P)."""
         return self.overlap.diagonal(axis1=1, axis2=2)
 
     def move(self, index: int, prior_variance: float) -> None:
         """To another ν of one function."""
         change = prior_variance - self.prior_variance[index]
-        for k, T in enumerate(self.overlap):
+        outputs = self.quality.reshape(len(self.overlap), -1, len(self.prior_variance))
+        for T, Q in zip(self.overlap, outputs, strict=True):
             row, factor = T[index].copy(), change / (1 + change * T[index, index])
-            self.quality[k] -= factor * self.quality[k, index] * row
+            Q[:] -= (factor * Q[:, index])[:, None] * row
             # T is symmetric: its transpose is what BLAS calls column-major.
             blas.dger(-factor, row, row, a=T.T, overwrite_a=1)
         self.prior_variance[index] = prior_variance
@@ -74,7 +75,7 @@ def _propose(pool: Pool) -> tuple[Array, Array]:
 
 def _best(S: Array, Q: Array, left: Array) -> tuple[Array, Array]:
     """The best ν of functions (K, P) of which 1 − νS is ``left``, and what it gains."""
-    return _best_one(S[0], Q[0], left[0]) if len(S) == 1 else _best_many(S, Q, left)
+    return _best_one(S[0], Q[0], left[0]) if len(Q) == 1 else _best_many(S, Q, left)
 
 
 def _best_many(S: Array, Q: Array, left: Array) -> tuple[Array, Array]:
@@ -109,9 +110,8 @@ def _exchange(pool: Pool, tol: float) -> bool:
     sparsity = S[:, None, outside] + weighted * overlap
     quality = Q[:, None, outside] + weighted * Q[:, inside, None]
     usable = (pool.least_sparsity[:, None, outside] < sparsity).all(axis=0)
-    flat = (len(sparsity), usable.size)
-    new = np.ones((len(sparsity), 1))
-    target, won = _best(sparsity.reshape(flat), quality.reshape(flat), new)
+    flat = sparsity.reshape(len(sparsity), -1), quality.reshape(len(quality), -1)
+    target, won = _best(*flat, np.ones((len(sparsity), 1)))
     gain = np.where(usable, won.reshape(usable.shape) - lost[:, None], -np.inf)
     place = int(gain.argmax())
     if gain.flat[place] <= tol:

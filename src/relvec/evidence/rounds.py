@@ -9,7 +9,7 @@ from relvec.evidence.moments import Moments, Solution, solve
 from relvec.evidence.newton import Ascent, ascend
 from relvec.evidence.pool import Pool, climb
 from relvec.evidence.state import SequentialState
-from relvec.evidence.statistics import GramStatistics, rounding
+from relvec.evidence.statistics import GramStatistics, by_output, rounding
 from relvec.linalg import solve_lower
 from relvec.typing import AnyArray, Array, Indices
 
@@ -209,7 +209,7 @@ def _pool(
     inside = np.flatnonzero(variance)
     cross = moments.gram[:, inside]
     whitened = solve_lower(solution.factor, np.sqrt(variance[inside])[:, None] * cross)
-    explained = (solution.mean[:, None, :] @ cross)[:, 0]
+    explained = by_output(solution.mean, cross)
     prior = beta[:, :, None] * moments.gram
     whitened *= beta[:, :, None]
     norms = np.diagonal(prior, axis1=1, axis2=2)

@@ -75,15 +75,15 @@ def _least_precision(stats: Statistics) -> float:
 
 
 def best_precision(sparsity_out: Array, quality_out: Array) -> Array:
-    """argmax ℓ(α) per column of s, q (K, M); inf where the function is not worth it."""
-    n_outputs = len(sparsity_out)
-    total = sparsity_out.sum(axis=0)
+    """argmax ℓ(α) per column of s (K or 1, M), q (K, M); inf where nothing gains."""
+    n_outputs = len(quality_out)
+    total = sparsity_out.sum(axis=0) * (n_outputs / len(sparsity_out))
     theta = (quality_out * quality_out).sum(axis=0) - total
     pays = (theta > 0) & (total > 0)
     mean_square = total * total / n_outputs
     alpha = np.where(pays, mean_square / np.where(pays, theta, 1.0), np.inf)
-    if n_outputs == 1:
-        return alpha  # eqs. 20, 21
+    if len(sparsity_out) == 1:
+        return alpha  # eqs. 20, 21; (14), (15) of the multi-class paper
     return _common_precision(alpha, sparsity_out, quality_out)
 
 

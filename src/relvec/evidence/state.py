@@ -78,14 +78,14 @@ class SequentialState:
     @property
     def effective_parameters(self) -> Array:
         shrunk = self.stats.prior_precision * self.stats.variances
-        return np.sum(1 - shrunk, axis=-1)
+        return np.broadcast_to(np.sum(1 - shrunk, axis=-1), len(self.stats.mean))
 
 
 def state_at(
     problem: Problem, mode: Mode, known: GramStatistics | None = None
 ) -> SequentialState:
     """The state at a mode; of what is ``known``, the rows' inner products are used."""
-    reusable = known if mode.likelihood.conjugate else None
+    reusable = known if mode.likelihood.steady else None
     state = state_with(problem, mode, mode.observations, reusable)
     condition = mode.posterior.condition
     if condition < problem.design.gram_limit:
@@ -141,8 +141,10 @@ def state_with(
     """The state of a model whose Gram matrices are sound."""
     if known is None:
         projections = Projections.of(problem.design, seen)
-    else:
+    elif model.likelihood.conjugate:
         projections = known.projections
+    else:
+        projections = known.projections.retargeted(problem.design, seen)
     cross = _cross_gram(problem, model.posterior.active, seen.row_weights, known)
     gram = recomputed(model.posterior, seen.noise_precision, cross, projections)
     return SequentialState(

@@ -33,6 +33,14 @@ class Projections:
         squares = np.sum(seen.row_weights * seen.target**2, axis=0)
         return cls(norms, target, squares)
 
+    def retargeted(
+        self, design: DesignMatrix, seen: PseudoObservations
+    ) -> "Projections":
+        """For other targets with the same row weights."""
+        target = design.rmatvec(seen.row_weights * seen.target)
+        squares = np.sum(seen.row_weights * seen.target**2, axis=0)
+        return Projections(self.squared_norms, target, squares)
+
 
 @dataclass(frozen=True)
 class Statistics:
@@ -41,15 +49,15 @@ class Statistics:
     active: Indices  # (n,)
     prior_precision: Array  # (n,) α
     mean: Array  # (K, n) μ
-    covariance: Array  # (K, n, n) Σ
-    sparsity_in: Array  # (K, M) S
+    covariance: Array  # (K or 1, n, n) Σ
+    sparsity_in: Array  # (K or 1, M) S
     quality_in: Array  # (K, M) Q
-    least_sparsity: Array  # (K, M) an S up to here is rounding
-    noise_precision: Array  # (K,) β
+    least_sparsity: Array  # (K or 1, M) an S up to here is rounding
+    noise_precision: Array  # (K or 1,) β
 
     @property
     def variances(self) -> Array:
-        """Σᵢᵢ (K, n)."""
+        """Σᵢᵢ (K or 1, n)."""
         return np.diagonal(self.covariance, axis1=1, axis2=2)
 
 
@@ -95,7 +103,7 @@ def recomputed(
     whitened = wide_product(posterior.whitener, cross)
     squares = np.einsum("knm,knm->km", whitened, whitened)
     norms = beta * projections.squared_norms
-    explained = (posterior.mean[:, None, :] @ cross)[:, 0]
+    explained = by_output(posterior.mean, cross)
     return GramStatistics(
         active=posterior.active,
         prior_precision=posterior.prior_precision,
@@ -108,6 +116,13 @@ def recomputed(
         cross=cross,
         projections=projections,
     )
+
+
+def by_output(weights: Array, cross: Array) -> Array:
+    """Σᵢ wᵢ crossᵢ for weights (K, n) and products (K or 1, n, M)."""
+    if len(cross) == 1:
+        return weights @ cross[0]
+    return (weights[:, None, :] @ cross)[:, 0]
 
 
 def rounding(condition: float) -> float:

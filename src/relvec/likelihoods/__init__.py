@@ -4,12 +4,16 @@ from relvec.likelihoods.base import Likelihood, PseudoObservations
 from relvec.likelihoods.bernoulli import Bernoulli
 from relvec.likelihoods.gaussian import Gaussian, gaussian_noise
 from relvec.likelihoods.logistic_bound import LogisticBound
+from relvec.likelihoods.multinomial_probit import MultinomialProbit
+from relvec.likelihoods.softmax import Softmax
 
 __all__ = [
     "Bernoulli",
     "Gaussian",
     "Likelihood",
     "LogisticBound",
+    "MultinomialProbit",
     "PseudoObservations",
+    "Softmax",
     "gaussian_noise",
 ]

@@ -1,5 +1,6 @@
 """Likelihoods seen as Gaussian pseudo-observations of the linear predictor Φw."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -16,11 +17,11 @@ class PseudoObservations:
 
     target: Array  # (N, K)
     row_weights: Array  # (N, K), or (N, 1) where all outputs share them
-    noise_precision: Array  # (K,)
+    noise_precision: Array  # (K,), or (1,) where all outputs share it
 
     @property
     def precision(self) -> Array:
-        """B, (N, K)."""
+        """B, (N, K), or (N, 1) where all outputs share it."""
         return self.row_weights * self.noise_precision
 
 
@@ -33,6 +34,14 @@ class Likelihood(Protocol):
 
         Then gains are exact and statistics can be updated; otherwise every change
         of the model is refitted by Newton's method and confirmed by its evidence.
+        """
+        ...
+
+    @property
+    def steady(self) -> bool:
+        """Whether the precisions are the same whatever η is.
+
+        Then inner products of columns survive every change of the model.
         """
         ...
 
@@ -68,6 +77,16 @@ class Likelihood(Protocol):
         self, y: Array, eta: Array, sample_weight: Array
     ) -> PseudoObservations:
         """The quadratic expansion of the log density at ``eta``."""
+        ...
+
+    def curvature(
+        self, y: Array, eta: Array, sample_weight: Array
+    ) -> Callable[[Array], Array] | None:
+        """The product of minus the Hessian of the log density with vectors (N, K).
+
+        None where that is the pseudo-observations' precision. Where it is not, because
+        outputs depend on each other, Newton's method has it beside them.
+        """
         ...
 
     def log_density(self, y: Array, eta: Array, sample_weight: Array) -> float:

@@ -35,6 +35,10 @@ class Bernoulli:
         return False
 
     @property
+    def steady(self) -> bool:
+        return False
+
+    @property
     def log_parameters(self) -> Array:
         return np.empty(0)
 
@@ -64,6 +68,9 @@ class Bernoulli:
         target = eta + (y - probability) / beta  # eq. 14
         weights = sample_weight[:, None] * beta
         return PseudoObservations(target, weights, np.ones(y.shape[1]))
+
+    def curvature(self, y: Array, eta: Array, sample_weight: Array) -> None:
+        return None
 
     def log_density(self, y: Array, eta: Array, sample_weight: Array) -> float:
         terms = y * log_expit(eta) + (1 - y) * log_expit(-eta)

@@ -57,6 +57,10 @@ class Gaussian:
         return True
 
     @property
+    def steady(self) -> bool:
+        return True
+
+    @property
     def log_parameters(self) -> Array:
         return np.log(self.noise_precision) if self.estimated else np.empty(0)
 
@@ -90,6 +94,9 @@ class Gaussian:
         self, y: Array, eta: Array, sample_weight: Array
     ) -> PseudoObservations:
         return PseudoObservations(y, sample_weight[:, None], self.noise_precision)
+
+    def curvature(self, y: Array, eta: Array, sample_weight: Array) -> None:
+        return None
 
     def log_density(self, y: Array, eta: Array, sample_weight: Array) -> float:
         beta = self.noise_precision

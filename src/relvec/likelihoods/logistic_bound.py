@@ -36,6 +36,10 @@ class LogisticBound:
         return True
 
     @property
+    def steady(self) -> bool:
+        return True
+
+    @property
     def log_parameters(self) -> Array:
         return np.empty(0)
 
@@ -64,6 +68,9 @@ class LogisticBound:
         target = (y - 0.5) / precision
         weights = sample_weight[:, None] * precision
         return PseudoObservations(target, weights, np.ones(y.shape[1]))
+
+    def curvature(self, y: Array, eta: Array, sample_weight: Array) -> None:
+        return None
 
     def log_density(self, y: Array, eta: Array, sample_weight: Array) -> float:
         xi = self.xi

@@ -5,7 +5,7 @@ import threading
 import numpy as np
 import pytest
 
-from relvec.design.blockwise import in_order
+from relvec.blockwise import in_order
 
 THREADS = [1, 2, 4]
 

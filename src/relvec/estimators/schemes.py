@@ -1,0 +1,120 @@
+"""How classes become targets of a likelihood, and its latent values probabilities."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from scipy.special import expit
+
+from relvec.likelihoods import Bernoulli, Likelihood, MultinomialProbit, Softmax
+from relvec.likelihoods.bernoulli import moderated_log_odds
+from relvec.likelihoods.multinomial_probit import class_probabilities, contrasts
+from relvec.likelihoods.softmax import softmax_probabilities
+from relvec.typing import Array, Indices
+
+SINGLE_MODELS = ("mrvm1", "softmax")
+
+
+class Scheme(Protocol):
+    """One model for all classes."""
+
+    @property
+    def likelihood(self) -> Likelihood:
+        """Of the targets."""
+        ...
+
+    def targets(self, labels: Indices) -> Array:
+        """(N, outputs) for labels 0, 1, ... of the classes."""
+        ...
+
+    def by_class(self, weights: Array) -> Array:
+        """Weights (outputs, n) of the model as weights (K, n) of the classes.
+
+        Two classes with one output have one set of weights, (n,).
+        """
+        ...
+
+    def decision(self, mean: Array, variance: Array) -> Array:
+        """Log odds (N,) of two classes, or log probabilities (N, K)."""
+        ...
+
+
+@dataclass(frozen=True)
+class TwoClasses:
+    """The logistic link."""
+
+    @property
+    def likelihood(self) -> Bernoulli:
+        return Bernoulli()
+
+    def targets(self, labels: Indices) -> Array:
+        return labels[:, None].astype(np.float64)
+
+    def by_class(self, weights: Array) -> Array:
+        return weights[0]
+
+    def decision(self, mean: Array, variance: Array) -> Array:
+        return moderated_log_odds(mean[:, 0], variance[:, 0])
+
+
+@dataclass(frozen=True)
+class Probit:
+    """The multinomial probit, on contrasts of the classes."""
+
+    n_classes: int
+
+    @property
+    def likelihood(self) -> MultinomialProbit:
+        return MultinomialProbit()
+
+    def targets(self, labels: Indices) -> Array:
+        return contrasts(self.n_classes)[labels]
+
+    def by_class(self, weights: Array) -> Array:
+        return contrasts(self.n_classes) @ weights
+
+    def decision(self, mean: Array, variance: Array) -> Array:
+        C = contrasts(self.n_classes)
+        # Every contrast has the same variance; so have differences of classes.
+        shared = np.broadcast_to(variance[:, :1], (len(mean), len(C)))
+        return _decision(class_probabilities(mean @ C.T, shared))
+
+
+@dataclass(frozen=True)
+class Logit:
+    """The multinomial logit."""
+
+    n_classes: int
+
+    @property
+    def likelihood(self) -> Softmax:
+        return Softmax()
+
+    def targets(self, labels: Indices) -> Array:
+        return np.eye(self.n_classes)[labels]
+
+    def by_class(self, weights: Array) -> Array:
+        return weights
+
+    def decision(self, mean: Array, variance: Array) -> Array:
+        return _decision(softmax_probabilities(mean, variance))
+
+
+def scheme_for(name: str, n_classes: int) -> Scheme:
+    """What ``multi_class`` means for so many classes."""
+    if name == "auto" and n_classes == 2:
+        return TwoClasses()
+    return Logit(n_classes) if name == "softmax" else Probit(n_classes)
+
+
+def probabilities(decision: Array) -> Array:
+    """(N, K) from log odds or log probabilities."""
+    if decision.ndim == 1:
+        return expit(np.column_stack([-decision, decision]))
+    p = np.exp(decision)
+    return np.asarray(p / p.sum(axis=1, keepdims=True))
+
+
+def _decision(p: Array) -> Array:
+    log_p = np.log(np.maximum(p, np.finfo(float).tiny))
+    return log_p[:, 1] - log_p[:, 0] if p.shape[1] == 2 else log_p

@@ -1,0 +1,176 @@
+"""Several classes through the multinomial probit (Psorakis et al. 2010).
+
+Every row has an auxiliary variable for each class, yc ~ N(ηc, 1), and belongs to the
+class of the largest, with probability Z(η). Only differences of classes count, so the
+K classes are described by K − 1 orthonormal contrasts ζ, η = ζCᵀ: what all classes have
+in common is not observed and integrates out.
+
+Two approximations of the evidence differ in the precision of the pseudo-observations:
+
+- a lower bound, from a factor q(y) for the auxiliary variables: they are observed with
+  a precision of one, whatever η is. The pseudo-observations are their means (3);
+- Laplace's, with the curvature of log Z, averaged over contrasts so that all classes
+  share one posterior covariance. It is close to the evidence, of which the bound falls
+  short by much where classes are well separated.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+
+import numpy as np
+
+from relvec.likelihoods.base import PseudoObservations
+from relvec.likelihoods.probit_integrals import Orthant, orthant
+from relvec.typing import Array, Indices
+
+_LEAST_PRECISION = 1e-12  # below, a pseudo-observation carries no information
+
+
+@dataclass(frozen=True)
+class MultinomialProbit:
+    """y (N, K − 1) are rows of the contrasts, one row for each class."""
+
+    bound: bool = False
+    _last: list[tuple[Array, Array, "_Rows"]] = field(
+        default_factory=list, init=False, repr=False, compare=False
+    )
+
+    @property
+    def conjugate(self) -> bool:
+        return False
+
+    @property
+    def steady(self) -> bool:
+        return self.bound
+
+    @property
+    def log_parameters(self) -> Array:
+        return np.empty(0)
+
+    @property
+    def noise_variance(self) -> Array:
+        return np.full(1, np.nan)
+
+    @property
+    def noise_ceiling(self) -> Array | None:
+        return None
+
+    @property
+    def noiseless(self) -> bool:
+        return False
+
+    def natural_scale(self, y: Array, sample_weight: Array) -> float:
+        return 1.0
+
+    def rescaled(self, scale: float) -> "MultinomialProbit":
+        return self
+
+    def pseudo_observations(
+        self, y: Array, eta: Array, sample_weight: Array
+    ) -> PseudoObservations:
+        rows = self._rows(y, eta)
+        precision = np.ones((len(y), 1))
+        if not self.bound:
+            precision = np.maximum(rows.mean_curvature, _LEAST_PRECISION)[:, None]
+        target = eta + rows.gradient / precision
+        weights = sample_weight[:, None] * precision
+        return PseudoObservations(target, weights, np.ones(1))
+
+    def curvature(
+        self, y: Array, eta: Array, sample_weight: Array
+    ) -> Callable[[Array], Array]:
+        H = sample_weight[:, None, None] * self._rows(y, eta).curvature
+        return lambda vectors: (H @ vectors[:, :, None])[:, :, 0]
+
+    def log_density(self, y: Array, eta: Array, sample_weight: Array) -> float:
+        return float(sample_weight @ self._rows(y, eta).integrals.log_z)
+
+    def refit(
+        self,
+        y: Array,
+        eta: Array,
+        sample_weight: Array,
+        freedom: Array,
+        extra: Array | float = 0.0,
+    ) -> "MultinomialProbit":
+        return self
+
+    def lower_bound(self, eta: Array, variance: Array) -> "MultinomialProbit":
+        return MultinomialProbit(bound=True)
+
+    def with_parameters(self, log_parameters: Array) -> "MultinomialProbit":
+        return self
+
+    def _rows(self, y: Array, eta: Array) -> "_Rows":
+        """All that is integrated at η; the last is kept for the next question."""
+        if not (self._last and self._last[0][0] is y and self._last[0][1] is eta):
+            self._last[:] = [(y, eta, _Rows.at(y, eta))]
+        return self._last[0][2]
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """log Z and its derivatives, by differences from the class of each row."""
+
+    contrast: Array  # (N, K − 1, K − 1): differences are contrast · ζ
+    integrals: Orthant
+
+    @classmethod
+    def at(cls, y: Array, eta: Array) -> "_Rows":
+        C = contrasts(y.shape[1] + 1)
+        own = np.argmax(y @ C.T, axis=1)
+        others = other_classes(own, len(C))
+        contrast = C[own][:, None, :] - C[others]
+        distance = np.einsum("njc,nc->nj", contrast, eta)
+        return cls(contrast, orthant(distance))
+
+    @property
+    def gradient(self) -> Array:
+        """∂log Z/∂ζ (N, K − 1)."""
+        return np.einsum("njc,nj->nc", self.contrast, self.integrals.slope)
+
+    @property
+    def mean_curvature(self) -> Array:
+        """−∂²log Z/∂ζ², averaged over contrasts (N,)."""
+        return np.trace(self.curvature, axis1=1, axis2=2) / self.contrast.shape[1]
+
+    @cached_property
+    def curvature(self) -> Array:
+        """−∂²log Z/∂ζ² (N, K − 1, K − 1)."""
+        D = self.contrast
+        return np.swapaxes(D, 1, 2) @ (self.integrals.curvature @ D)
+
+
+@cache
+def contrasts(n_classes: int) -> Array:
+    """(K, K − 1) orthonormal columns that are orthogonal to one."""
+    steps = np.arange(1, n_classes)
+    columns = np.where(np.arange(n_classes)[:, None] < steps, 1.0, 0.0)
+    columns[steps, steps - 1] = -steps
+    return columns / np.sqrt(steps * (steps + 1.0))
+
+
+def class_probabilities(mean: Array, variance: Array) -> Array:
+    """P(class) (N, K) for η ~ N(mean, diag(variance)), (22); rows sum to one."""
+    n_rows, n_classes = mean.shape
+    spread = np.sqrt(1 + variance)
+    log_p = np.empty((n_rows, n_classes))
+    for c in range(n_classes):
+        own = np.full(n_rows, c)
+        others = other_classes(own, n_classes)
+        width = _of(spread, others)
+        distance = (mean[:, [c]] - _of(mean, others)) / width
+        log_p[:, c] = orthant(distance, spread[:, [c]] / width).log_z
+    p = np.exp(log_p - log_p.max(axis=1, keepdims=True))
+    return p / p.sum(axis=1, keepdims=True)
+
+
+def other_classes(own: Indices, n_classes: int) -> Indices:
+    """(N, K − 1) the classes but one of each row, ascending."""
+    first = np.arange(n_classes - 1)
+    return first + (first >= own[:, None])
+
+
+def _of(values: Array, classes: Indices) -> Array:
+    return np.take_along_axis(values, classes, axis=1)

@@ -1,0 +1,122 @@
+"""Several classes through the multinomial logit, by Laplace's approximation.
+
+The probability of a class is exp ηc / Σ exp η; thesis (5.1.4.1) means this and prints a
+sigmoid. The curvature of its logarithm couples the classes, diag(p) − ppᵀ: the mode is
+found with all of it, the evidence leaves out what couples two classes, so that each has
+a posterior covariance of its own.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+from scipy.special import log_softmax, ndtri, softmax
+from scipy.stats import qmc
+
+from relvec.likelihoods.base import PseudoObservations
+from relvec.typing import Array
+
+# Below this the precision of a pseudo-observation carries no information.
+_LEAST_PRECISION = 1e-12
+_N_DRAWS = 1024
+_ENTRIES = 4_000_000  # rows × classes × draws at a time
+
+
+@dataclass(frozen=True)
+class Softmax:
+    """y (N, K) is one for the class of the row and zero for all others."""
+
+    @property
+    def conjugate(self) -> bool:
+        return False
+
+    @property
+    def steady(self) -> bool:
+        return False
+
+    @property
+    def log_parameters(self) -> Array:
+        return np.empty(0)
+
+    @property
+    def noise_variance(self) -> Array:
+        return np.full(1, np.nan)
+
+    @property
+    def noise_ceiling(self) -> Array | None:
+        return None
+
+    @property
+    def noiseless(self) -> bool:
+        return False
+
+    def natural_scale(self, y: Array, sample_weight: Array) -> float:
+        return 1.0
+
+    def rescaled(self, scale: float) -> "Softmax":
+        return self
+
+    def pseudo_observations(
+        self, y: Array, eta: Array, sample_weight: Array
+    ) -> PseudoObservations:
+        p = softmax(eta, axis=1)
+        precision = np.maximum(p * (1 - p), _LEAST_PRECISION)
+        target = eta + (y - p) / precision
+        weights = sample_weight[:, None] * precision
+        return PseudoObservations(target, weights, np.ones(y.shape[1]))
+
+    def curvature(
+        self, y: Array, eta: Array, sample_weight: Array
+    ) -> Callable[[Array], Array]:
+        p = softmax(eta, axis=1)
+        weighted = sample_weight[:, None] * p
+
+        def product(vectors: Array) -> Array:
+            return weighted * (vectors - np.sum(p * vectors, axis=1, keepdims=True))
+
+        return product
+
+    def log_density(self, y: Array, eta: Array, sample_weight: Array) -> float:
+        return float(np.sum(sample_weight @ (y * log_softmax(eta, axis=1))))
+
+    def refit(
+        self,
+        y: Array,
+        eta: Array,
+        sample_weight: Array,
+        freedom: Array,
+        extra: Array | float = 0.0,
+    ) -> "Softmax":
+        return self
+
+    def lower_bound(self, eta: Array, variance: Array) -> "Softmax":
+        return self
+
+    def with_parameters(self, log_parameters: Array) -> "Softmax":
+        return self
+
+
+def softmax_probabilities(mean: Array, variance: Array) -> Array:
+    """E[softmax η] (N, K) for independent η ~ N(mean, variance).
+
+    By averaging over points that fill the space of the classes evenly, the same ones
+    for every row, each with its mirror image.
+    """
+    n_rows, n_classes = mean.shape
+    normal = _normal_points(n_classes)
+    result = np.empty_like(mean)
+    step = max(1, _ENTRIES // (n_classes * len(normal)))
+    for start in range(0, n_rows, step):
+        rows = slice(start, start + step)
+        spread = np.sqrt(variance[rows, None, :]) * normal
+        result[rows] = softmax(mean[rows, None, :] + spread, axis=2).mean(axis=1)
+    return result / result.sum(axis=1, keepdims=True)
+
+
+@cache
+def _normal_points(n_classes: int) -> Array:
+    """(draws, K) a Sobol sequence turned normal, and its mirror image."""
+    points = qmc.Sobol(n_classes, scramble=True, seed=0).random(_N_DRAWS // 2)
+    normal = ndtri(np.clip(points, 1e-12, 1 - 1e-12))
+    return np.concatenate([normal, -normal])
