@@ -11,11 +11,11 @@ import numpy as np
 
 from relvec.design import DEPENDENT, DesignMatrix
 from relvec.likelihoods import PseudoObservations
-from relvec.linalg import wide_product
 from relvec.posterior import Posterior
 from relvec.typing import Array, Indices
 
 _LOST_DIGITS = 1e-18  # per unit of the condition
+_CACHED_COLUMNS = 1000
 
 
 @dataclass(frozen=True)
@@ -92,10 +92,8 @@ def recomputed(
 ) -> GramStatistics:
     """By the Cholesky factor, from inner products alone."""
     beta = noise_precision[:, None]
-    whitened = wide_product(posterior.whitener, cross)
-    squares = np.einsum("knm,knm->km", whitened, whitened)
+    squares, explained = _explained(posterior, cross)
     norms = beta * projections.squared_norms
-    explained = (posterior.mean[:, None, :] @ cross)[:, 0]
     return GramStatistics(
         active=posterior.active,
         prior_precision=posterior.prior_precision,
@@ -108,6 +106,24 @@ def recomputed(
         cross=cross,
         projections=projections,
     )
+
+
+def _explained(posterior: Posterior, cross: Array) -> tuple[Array, Array]:
+    """φᵀWΦₐΣΦₐᵀWφ and φᵀWΦₐμ of every column φ, (K, M)."""
+    both = np.concatenate([posterior.whitener, posterior.mean[:, None]], axis=1)
+    n_outputs, n_rows, _ = both.shape
+    n_columns = cross.shape[2]
+    squares, means = np.empty((2, n_outputs, n_columns))
+    # In pieces that stay in the processor's cache.
+    room = np.empty((n_outputs, n_rows, min(n_columns, _CACHED_COLUMNS)))
+    for start in range(0, n_columns, _CACHED_COLUMNS):
+        part = slice(start, min(n_columns, start + _CACHED_COLUMNS))
+        product = room[:, :, : part.stop - start]
+        np.matmul(both, cross[:, :, part], out=product)
+        whitened = product[:, :-1]
+        np.einsum("knm,knm->km", whitened, whitened, out=squares[:, part])
+        means[:, part] = product[:, -1]
+    return squares, means
 
 
 def rounding(condition: float) -> float:
