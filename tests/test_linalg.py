@@ -14,6 +14,7 @@ from relvec.linalg import (
     solve_upper,
     threads_for,
     weighted_squares,
+    wide_product,
 )
 
 RNG = np.random.default_rng(2)
@@ -93,3 +94,18 @@ def test_threads_are_limited_and_given_back():
         with threads_for(1e12):
             assert blas_threads() == before
     assert blas_threads() == before
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 3])
+@pytest.mark.parametrize("shape", [(4, 5), (2, 4, 5)])
+def test_wide_products_on_threads(monkeypatch, n_threads, shape):
+    """Into a part of an array as well, whose rest stays as it was."""
+    monkeypatch.setattr("relvec.linalg.available_threads", lambda: n_threads)
+    monkeypatch.setattr("relvec.linalg._WIDE_PRODUCT", 1)
+    left, right = RNG.standard_normal(shape), RNG.standard_normal((5, 7))
+    room = np.zeros((*shape[:-1], 9))
+    wide_product(left, right, out=room[..., 1:8])
+
+    assert_allclose(wide_product(left, right), left @ right)
+    assert_allclose(room[..., 1:8], left @ right)
+    assert not room[..., [0, 8]].any()

@@ -73,6 +73,11 @@ def _solve_stack(factors: Array, right: Array, *, transposed: bool) -> Array:
     return np.stack([lapack.dtrtrs(L.T, b, lower=0, trans=trans)[0] for L, b in pairs])
 
 
+def same(one: Array, two: Array) -> bool:
+    """Whether two arrays are equal, without a look where they are one."""
+    return one is two or np.array_equal(one, two)
+
+
 def stacked(matrices: list[Array]) -> Array:
     """All of them in one array; a single one is not copied."""
     return matrices[0][None] if len(matrices) == 1 else np.stack(matrices)
@@ -165,7 +170,7 @@ def available_threads() -> int:
     return _threads.before if _threads.fits == 1 else 1
 
 
-def wide_product(left: Array, right: Array) -> Array:
+def wide_product(left: Array, right: Array, out: Array | None = None) -> Array:
     """left @ right for a ``right`` (..., r, M) of many columns, shared out to threads.
 
     By threads of our own, each with single-threaded BLAS: waking those of BLAS costs
@@ -173,17 +178,18 @@ def wide_product(left: Array, right: Array) -> Array:
     """
     n_threads, n_columns = available_threads(), right.shape[-1]
     if n_threads == 1 or left.size * n_columns < _WIDE_PRODUCT:
-        return left @ right
-    shape = np.broadcast_shapes(left.shape[:-2], right.shape[:-2])
-    result = np.empty((*shape, left.shape[-2], n_columns))
+        return np.matmul(left, right, out=out)
+    if out is None:
+        shape = np.broadcast_shapes(left.shape[:-2], right.shape[:-2])
+        out = np.empty((*shape, left.shape[-2], n_columns))
     bounds = np.linspace(0, n_columns, n_threads + 1).astype(int)
 
     def part(start: int, stop: int) -> None:
-        result[..., start:stop] = left @ right[..., start:stop]
+        np.matmul(left, right[..., start:stop], out=out[..., start:stop])
 
     with ThreadPoolExecutor(n_threads) as executor:
         list(executor.map(part, bounds[:-1], bounds[1:]))
-    return result
+    return out
 
 
 @contextmanager

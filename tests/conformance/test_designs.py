@@ -94,6 +94,7 @@ DESIGNS = {
 INDICES = [np.array([], dtype=int), np.array([4]), np.array([7, 0, 3]), np.arange(9)]
 WEIGHTS = {
     "one output": RNG.uniform(0.1, 2, (17, 1)),
+    "equal rows": np.full((17, 1), 1.7),
     "three outputs": RNG.uniform(0.1, 2, (17, 3)),
 }
 TARGETS = RNG.standard_normal((17, 3))
@@ -248,7 +249,18 @@ def test_entries_of_any_magnitude():
     w = SAMPLE_WEIGHT[:, None]
 
     assert design.column_norms[3] == 0
-    assert_allclose(design.squared_norms(w)[0, used], 1, rtol=1e-12)
-    assert_allclose(design.squared_norms(w)[0, 3], 0)
+    for times in (1.0, 2.0):  # known from the norms, and computed
+        squares = design.squared_norms(times * w)[0]
+        assert_allclose(squares[used], times, rtol=1e-12)
+        assert_allclose(squares[3], 0)
     gram = design.cross_gram(used, w)[0][:, used]
     assert_allclose(gram, unit.T @ (w * unit), atol=1e-12)
+
+
+@pytest.mark.parametrize("rows", [in_memory, in_blocks, some_absent])
+def test_columns_evaluated_piece_by_piece(monkeypatch, rows):
+    """Pieces that are smaller than blocks, of rows that are not in order."""
+    monkeypatch.setattr("relvec.design.exact_columns._CACHED_ENTRIES", 6)
+    indices, w = np.array([7, 0, 3]), np.arange(3.0)[None]
+
+    assert_allclose(whole(rows()).matvec(w, indices), UNIT[:, indices] @ w.T)

@@ -84,6 +84,24 @@ def test_no_entry_is_off_by_more_than_stated(name, tol, bias):
     assert expansion.rank < 400
 
 
+@pytest.mark.parametrize("n_kernels", [1, 2])
+def test_the_constant_is_a_function_among_others(n_kernels):
+    X = points(60, 2)
+    kernels = [Gaussian(30.0), Gaussian(60.0)][:n_kernels]
+    basis = Basis(tuple(Group(kernel, X[::4]) for kernel in kernels), bias=True)
+    expansion = LowRank.of(basis, tol=1e-9, most=60, seed=0)
+    design, functions = design_of(expansion, Rows.of(X)), basis(X)
+    weights = np.random.default_rng(1).uniform(0.5, 2, (60, 2))
+    gram = np.stack([(functions.T * w) @ functions for w in weights.T])
+    squares, target = design.project(weights, X)
+    some = np.array([5, 0, 11])
+
+    assert_allclose(squares, np.diagonal(gram, axis1=1, axis2=2), rtol=1e-6)
+    assert_allclose(target, (weights * X).T @ functions, atol=1e-5)
+    assert_allclose(design.cross_gram(some, weights), gram[:, some], atol=1e-5)
+    assert_allclose(design.gram(some, weights), gram[:, some[:, None], some], atol=1e-5)
+
+
 @pytest.mark.parametrize("name", ["narrow", "wide", "in five dimensions"])
 def test_more_accuracy_takes_more_pivots(name):
     kernel, n_features = KERNELS[name]

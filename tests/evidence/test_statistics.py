@@ -47,6 +47,15 @@ def test_recomputation_agrees_with_the_definitions(seed, shape):
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_recomputation_does_not_depend_on_its_pieces(monkeypatch, shape):
+    case = random_case(0, **shape)
+    whole = full_statistics(case)
+    monkeypatch.setattr("relvec.evidence.statistics._CACHED_COLUMNS", 4)
+
+    assert_same(full_statistics(case), whole, rtol=1e-12)
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("seed", range(6))
 def test_passes_over_the_dictionary_agree_with_inner_products(seed, shape):
     case = random_case(seed, **shape)

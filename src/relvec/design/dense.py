@@ -1,21 +1,29 @@
 """A dictionary held as one array."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from relvec.design.held import HeldDesign
-from relvec.linalg import SQUARABLE, column_norms, threads_for, weighted_squares
+from relvec.linalg import SQUARABLE, column_norms, same, threads_for, weighted_squares
 from relvec.typing import Array
 
 
+@dataclass(frozen=True)
 class DenseDesign(HeldDesign):
     """Any dictionary that fits into memory."""
+
+    sample_weight: Array | None = None  # under which column norms were taken
 
     @classmethod
     def weighted(cls, matrix: Array, sample_weight: Array) -> "DenseDesign":
         """Norms taken under the sample weights."""
-        return cls(matrix, column_norms(matrix, sample_weight))
+        return cls(matrix, column_norms(matrix, sample_weight), sample_weight)
 
     def squared_norms(self, row_weights: Array) -> Array:
+        own = self.sample_weight
+        if own is not None and same(row_weights, own[:, None]):
+            return (self.column_norms > 0).astype(np.float64)[None]
         smallest, largest = SQUARABLE
         if np.all((self._divisors > smallest) & (self._divisors < largest)):
             squares = [weighted_squares(self.matrix, w) for w in row_weights.T]
@@ -31,10 +39,12 @@ class DenseDesign(HeldDesign):
             return (left * row_weights[:, None]).T @ right
 
     def _gram(self, columns: Array, row_weights: Array) -> Array:
-        # A matrix by its own transpose is half the work.
-        rows = columns * np.sqrt(row_weights)[:, None]
+        # A matrix by its own transpose is half the work; equal weights need no copy.
+        equal = bool(np.all(row_weights == row_weights[:1]))
+        rows = columns if equal else columns * np.sqrt(row_weights)[:, None]
         with threads_for(rows.size * rows.shape[1]):
-            return rows.T @ rows
+            products = rows.T @ rows
+        return row_weights[0] * products if equal else products
 
     def _array(self, columns: Array) -> Array:
         return columns

@@ -16,6 +16,7 @@ Result = TypeVar("Result")
 # Blocks of kept columns are this many times smaller than those to be evaluated, to
 # stay in the processor's cache.
 _CACHED_WIDTH = 8
+_CACHED_ENTRIES = 200_000
 # Of the largest diagonal element of a Gram matrix, per column: what rounding may take.
 _SHIFT = 1e-15
 
@@ -127,7 +128,9 @@ class ExactColumns:
         def evaluate(item: tuple[slice, Array]) -> Result:
             rows, X = item
             columns = np.empty((len(X), len(indices))) if store is None else store[rows]
-            np.multiply(basis(X)[:, back], scale, out=columns)
+            # Columns become rows here, which takes long outside the processor's cache.
+            for part in blocks(len(X), max(1, len(indices)), _CACHED_ENTRIES):
+                np.multiply(basis(X[part])[:, back], scale, out=columns[part])
             return work(rows, columns)
 
         passes = self.rows.blocks(max(1, len(indices)))

@@ -4,7 +4,6 @@ F holds the features of every row, C their coefficients in every function.
 """
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -159,61 +158,55 @@ class LowRank:
             return None
         return _beside([part.centre_features for part in self.parts])
 
-    @cached_property
+    @property
     def _blocks(self) -> list[tuple[slice, slice, Array]]:
         """Of C, which is block diagonal: features, functions, (r, M) coefficients.
 
-        The constant belongs to the first block. In column-major order, whose columns
-        are gathered.
+        The constant, a feature and a function of its own, goes before them.
         """
-        found, start = [], 0
-        bias = int(self.basis.bias)
+        found, start = [], int(self.basis.bias)
         for part, functions in zip(self.parts, self.basis.parts, strict=True):
-            values = part.centre_features.T
-            block = np.zeros((bias + len(values), bias + values.shape[1]), order="F")
-            block[bias:, bias:] = values
-            block[:bias, :bias] = 1.0
-            features = slice(start, start + len(block))
-            found.append(
-                (features, slice(functions.start - bias, functions.stop), block)
-            )
-            start, bias = features.stop, 0
+            features = slice(start, start + part.rank)
+            found.append((features, functions, part.centre_features.T))
+            start = features.stop
         return found
 
     def combine(self, products: Array, functions: Indices | None = None) -> Array:
         if functions is not None:
             return products @ self._coefficients(functions)
-        if len(self._blocks) == 1:
-            return wide_product(products, self._blocks[0][2])
         combined = np.empty((*products.shape[:-1], len(self.basis)))
+        if self.constant:
+            combined[..., 0] = products[..., 0]
         for features, part, block in self._blocks:
-            combined[..., part] = wide_product(products[..., features], block)
+            wide_product(products[..., features], block, out=combined[..., part])
         return combined
 
     def _coefficients(self, functions: Indices) -> Array:
         """Of some functions, (r, n)."""
-        if len(self._blocks) == 1:
-            return self._blocks[0][2][:, functions]
         chosen = np.zeros((self.n_features, len(functions)), order="F")
+        if self.constant:
+            chosen[0] = functions == 0
         for features, part, block in self._blocks:
-            own = (functions >= part.start) & (functions < part.stop)
+            own = np.flatnonzero((functions >= part.start) & (functions < part.stop))
             chosen[features, own] = block[:, functions[own] - part.start]
         return chosen
 
     def transposed(self, gram: Array) -> Array:
-        if len(self._blocks) == 1:
-            return wide_product(gram.T, self._blocks[0][2]).T
-        half = np.empty((len(gram), len(self.basis)))
+        half = np.empty((len(self.basis), len(gram)))
+        if self.constant:
+            half[0] = gram[0]
         for features, part, block in self._blocks:
-            half[:, part] = wide_product(gram[features].T, block)
-        return half.T
+            wide_product(block.T, gram[features], out=half[part])
+        return half
 
     def diagonal(self, half: Array) -> Array:
-        diagonals = [
-            np.einsum("rm,kmr->km", block, half[:, part, features])
-            for features, part, block in self._blocks
-        ]
-        return _beside(diagonals)
+        diagonal = np.empty(half.shape[:2])
+        if self.constant:
+            diagonal[:, 0] = half[:, 0, 0]
+        for features, part, block in self._blocks:
+            own = half[:, part, features]
+            np.einsum("mr,kmr->km", block.T, own, out=diagonal[:, part])
+        return diagonal
 
     def poor(self, X: AnyArray, features: Array) -> AnyArray:
         found, start = X[:0], 0
@@ -235,9 +228,8 @@ class LowRank:
         tol = 1e-2 * self.tol
         if tol < LEAST_TOLERANCE:
             return None
-        vars(self).pop("_blocks", None)  # its memory may be needed
         for part in self.parts:
-            part.forget()
+            part.forget()  # its memory may be needed
         return LowRank.of(self.basis, tol=tol, most=self.most, seed=0)
 
 

@@ -92,8 +92,9 @@ class FactoredDesign:
         return squares, self.expansion.combine(products) / self._divisors
 
     def cross_gram(self, indices: Indices, row_weights: Array) -> Array:
-        chosen = self._chosen(indices, row_weights)
-        return self.expansion.combine(chosen) / self._divisors
+        products = self.expansion.combine(self._chosen(indices, row_weights))
+        products /= self._divisors
+        return products
 
     def gram(self, indices: Indices, row_weights: Array) -> Array:
         chosen = self._chosen(indices, row_weights)

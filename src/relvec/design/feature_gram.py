@@ -9,7 +9,7 @@ from relvec.basis import blocks
 from relvec.blockwise import in_order
 from relvec.design.expansions import Expansion
 from relvec.design.rows import Rows
-from relvec.linalg import available_threads, stacked, threads_for
+from relvec.linalg import available_threads, same, stacked, threads_for
 from relvec.typing import AnyArray, Array
 
 _MOST_REPAIRS = 20
@@ -41,7 +41,7 @@ class FeatureGram:
 
     def gram(self, row_weights: Array) -> Array:
         """FᵀWF (K, r, r)."""
-        if self._last is None or not _same(self._last[0], row_weights):
+        if self._last is None or not same(self._last[0], row_weights):
             self.project(row_weights, np.empty((self.rows.n_rows, 0)))
         assert self._last is not None
         return self._last[1]
@@ -160,7 +160,3 @@ class FeatureGram:
 def _some(rows: AnyArray) -> AnyArray:
     """Of many rows a few thousand, spread evenly over all."""
     return rows[:: max(1, -(-len(rows) // _MOST_POOR))]
-
-
-def _same(one: Array, two: Array) -> bool:
-    return one is two or np.array_equal(one, two)

@@ -62,8 +62,11 @@ class Pivots:
 
     def extended(self, X: AnyArray, features: Array, tol: float) -> "Pivots":
         """With those of the rows X that bring all their d(x) below the tolerance."""
-        left = evaluated(self.kernel, X, X) - features @ features.T
-        lower, order, rank, _ = lapack.dpstrf(left, tol=tol, lower=1)
+        left = np.ascontiguousarray(evaluated(self.kernel, X, X))
+        if len(self):
+            left -= features @ features.T
+        # Symmetric: its transpose is what LAPACK calls column-major.
+        lower, order, rank, _ = lapack.dpstrf(left.T, tol=tol, lower=1, overwrite_a=1)
         chosen = order[:rank] - 1
         size = len(self)
         factor = np.zeros((size + rank, size + rank))

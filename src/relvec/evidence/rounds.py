@@ -16,7 +16,6 @@ from relvec.typing import AnyArray, Array, Indices
 _LOOSE = (1.0, 0.1)  # early tolerances: at most, and as a share of the best gain
 _LATE = 0.3  # no more than this in sight, a round goes all the way
 _NEWTON_TOL = 0.1  # at most
-_FINER = 1e-2  # at the end, where convergence is quadratic
 _EARLY_NEWTON, _LATE_NEWTON = 2, 100
 _MOST_ALTERNATIONS = 100
 _SHORT_LIST = 2  # candidates looked at for each that joins
@@ -162,7 +161,7 @@ def play(
             beta,
             start=None if taken else solution,
             ceiling=ceiling,
-            tol=min(_NEWTON_TOL, _FINER * tol if final else loose),
+            tol=min(_NEWTON_TOL, loose),
             most=_LATE_NEWTON if final else _EARLY_NEWTON,
         )
         left = inside[ascent.chosen]

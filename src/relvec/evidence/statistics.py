@@ -11,11 +11,11 @@ import numpy as np
 
 from relvec.design import DEPENDENT, DesignMatrix
 from relvec.likelihoods import PseudoObservations
-from relvec.linalg import wide_product
 from relvec.posterior import Posterior
 from relvec.typing import Array, Indices
 
 _LOST_DIGITS = 1e-18  # per unit of the condition
+_CACHED_COLUMNS = 1000
 
 
 @dataclass(frozen=True)
@@ -100,10 +100,8 @@ def recomputed(
 ) -> GramStatistics:
     """By the Cholesky factor, from inner products alone."""
     beta = noise_precision[:, None]
-    whitened = wide_product(posterior.whitener, cross)
-    squares = np.einsum("knm,knm->km", whitened, whitened)
+    squares, explained = _explained(posterior, cross)
     norms = beta * projections.squared_norms
-    explained = by_output(posterior.mean, cross)
     return GramStatistics(
         active=posterior.active,
         prior_precision=posterior.prior_precision,
@@ -123,6 +121,27 @@ def by_output(weights: Array, cross: Array) -> Array:
     if len(cross) == 1:
         return weights @ cross[0]
     return (weights[:, None, :] @ cross)[:, 0]
+
+
+def _explained(posterior: Posterior, cross: Array) -> tuple[Array, Array]:
+    """φᵀWΦₐΣΦₐᵀWφ (K or 1, M) and φᵀWΦₐμ (K, M) of every column φ."""
+    whitener, n_outputs = posterior.whitener, len(posterior.mean)
+    sharing = (len(whitener), n_outputs // len(whitener), posterior.mean.shape[1])
+    means = posterior.mean.reshape(sharing)
+    both = np.concatenate([whitener, means], axis=1)
+    size, n_columns = whitener.shape[1], cross.shape[2]
+    squares = np.empty((len(both), n_columns))
+    explained = np.empty((*means.shape[:2], n_columns))
+    # In pieces that stay in the processor's cache.
+    room = np.empty((*both.shape[:2], min(n_columns, _CACHED_COLUMNS)))
+    for start in range(0, n_columns, _CACHED_COLUMNS):
+        part = slice(start, min(n_columns, start + _CACHED_COLUMNS))
+        product = room[:, :, : part.stop - start]
+        np.matmul(both, cross[:, :, part], out=product)
+        whitened = product[:, :size]
+        np.einsum("knm,knm->km", whitened, whitened, out=squares[:, part])
+        explained[:, :, part] = product[:, size:]
+    return squares, explained.reshape(n_outputs, n_columns)
 
 
 def rounding(condition: float) -> float:
