@@ -8,7 +8,13 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from relvec.estimators.base import SparseKernelModel
 from relvec.estimators.callbacks import Task
-from relvec.estimators.schemes import SINGLE_MODELS, probabilities, scheme_for
+from relvec.estimators.schemes import (
+    SINGLE_MODELS,
+    as_mrvm2,
+    probabilities,
+    scheme_for,
+)
+from relvec.evidence import EvidenceMaximiser, Problem, Solver, as_top_down
 from relvec.parameters import check_choice
 from relvec.typing import AnyArray, Array
 
@@ -207,7 +213,15 @@ default="auto"
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_choice("multi_class", self.multi_class, MULTI_CLASS)
+        mrvm2 = as_mrvm2(self.multi_class)
+        if mrvm2 is None:
+            check_choice("multi_class", self.multi_class, MULTI_CLASS)
+        elif as_top_down(self.solver) is not None:
+            msg = (
+                "multi_class='mrvm2' is a solver of its own: leave solver at "
+                f"'sequential'; got {self.solver!r}"
+            )
+            raise ValueError(msg)
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, task: Task) -> None:
         training = self._training(X, y, sample_weight)
@@ -217,6 +231,18 @@ default="auto"
         self.scheme_ = scheme_for(self.multi_class, len(self.classes_))
         targets = self.scheme_.targets(labels)
         self._maximise(training, targets, self.scheme_.likelihood, task)
+
+    def _maximiser(self, problem: Problem, solver: Solver) -> EvidenceMaximiser[Any]:
+        mrvm2 = as_mrvm2(self.multi_class)
+        if mrvm2 is None:
+            return super()._maximiser(problem, solver)
+        return mrvm2.maximiser(problem)
+
+    @property
+    def _from_the_top(self) -> str | None:
+        if as_mrvm2(self.multi_class) is not None:
+            return "multi_class='mrvm2'"
+        return super()._from_the_top
 
     def _weights(self, mean: Array) -> Array:
         return self.scheme_.by_class(mean)
