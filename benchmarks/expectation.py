@@ -28,8 +28,9 @@ class ExpectationMaximisation:
         self.relevance_ = np.arange(len(X))
         K = self._functions(X)
         factor = cho_factor(K.T @ K + np.eye(len(K)))
-        likelihood = MultinomialProbit(bound=True)
-        targets = contrasts(len(self.classes_))[labels]
+        C = contrasts(len(self.classes_))
+        likelihood = MultinomialProbit(C, bound=True)
+        targets = C[labels]
         once = np.ones(len(X))
         expected = targets  # line 1 of algorithm 1: Y follows the labels
         for _ in range(N_STEPS):

@@ -22,10 +22,11 @@ MULTI_CLASS = ("auto", *SINGLE_MODELS)
 
 
 class RVC(ClassifierMixin, SparseKernelModel):
-    """Relevance vector classification of two classes.
+    """Relevance vector classification of two classes or more.
 
     A kernel classifier that keeps a handful of training rows and returns
     probabilities that know how certain the model is; there is no C to tune [1]_, [2]_.
+    Several classes are one model with the same vectors for all [3]_.
 
     Parameters
     ----------
@@ -58,6 +59,14 @@ default="sequential"
     hyperprior : Hyperprior or its four numbers, optional
         Gamma distributions over the precisions of weights and noise, for the solvers
         that begin with all functions; flat by default.
+    multi_class : {"auto", "mrvm1", "mrvm2", "softmax", "ovr", "ovo"} or Mrvm2, \
+default="auto"
+        How classes are told apart. ``"mrvm1"`` is the multinomial probit with one prior
+        for a vector in all classes; ``"mrvm2"`` has one for each vector and class, and
+        begins with all functions, so it is for small data: a :class:`Mrvm2` is this
+        with its settings. ``"softmax"`` is the multinomial logit. ``"ovr"`` and
+        ``"ovo"`` fit a model of two for each class against the rest, or for each pair.
+        ``"auto"`` is logistic for two classes and ``"mrvm1"`` for more.
     schedule : {"pool", "greedy"}, default="pool"
         Whether each pass over the candidates lets many of them join a pool, where all
         is searched at once, or only the best one, as the paper has it: slow, for
@@ -103,7 +112,7 @@ default="auto"
 
     Attributes
     ----------
-    classes_ : ndarray of shape (2,)
+    classes_ : ndarray of shape (n_classes,)
         The class labels.
     relevance_ : ndarray of shape (n_vectors,)
         Numbers of the training rows that are relevance vectors, through all blocks; of
@@ -114,16 +123,18 @@ default="auto"
     relevance_vectors_ : ndarray of shape (n_vectors, n_features)
         These rows, or (n_vectors,) objects; empty for ``kernel="precomputed"`` and
         None.
-    dual_coef_ : ndarray of shape (n_vectors,)
-        Posterior mean of the weights.
-    intercept_ : float
+    dual_coef_ : ndarray of shape (n_vectors,) or (n_classes, n_vectors)
+        Posterior mean of the weights; of the logistic model of two classes one for each
+        vector.
+    intercept_ : float or ndarray of shape (n_classes,)
         The constant of the model.
-    prior_precision_ : ndarray of shape (n_vectors,)
-        Precision of each weight's prior.
-    intercept_precision_ : float
+    prior_precision_ : ndarray of shape (n_vectors,) or (n_classes, n_vectors)
+        Precision of each weight's prior; one for each class with ``"mrvm2"`` alone.
+    intercept_precision_ : float or ndarray of shape (n_classes,)
         Precision of the constant's prior; infinite if the constant is not a vector.
     log_evidence_ : float
-        Log marginal likelihood by Laplace's approximation.
+        Log marginal likelihood by Laplace's approximation; with ``"mrvm2"`` its lower
+        bound.
     n_iter_ : int
         Steps taken: rounds of the pool, or single actions.
     history_ : dict of ndarray
@@ -149,6 +160,9 @@ default="auto"
        machine", Journal of Machine Learning Research 1, 211-244.
     .. [2] M. E. Tipping and A. C. Faul (2003), "Fast marginal likelihood maximisation
        for sparse Bayesian models", AISTATS.
+    .. [3] I. Psorakis, T. Damoulas and M. A. Girolami (2010), "Multiclass relevance
+       vector machines: sparsity and accuracy", IEEE Transactions on Neural Networks 21,
+       1588-1598.
 
     Examples
     --------
@@ -248,7 +262,9 @@ default="auto"
         return self.scheme_.by_class(mean)
 
     def decision_function(self, X: Any) -> Array:
-        """Log odds of the second class, the uncertainty of the weights integrated out.
+        """Log odds of two classes, or log probabilities of several.
+
+        The uncertainty of the weights is integrated out.
 
         Parameters
         ----------
@@ -258,8 +274,8 @@ default="auto"
 
         Returns
         -------
-        ndarray of shape (n_samples,)
-            Positive where the second class is more probable.
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            For two classes positive where the second is more probable.
         """
         mean, variance = self._latent(X)
         return self.scheme_.decision(mean, variance)
@@ -274,13 +290,13 @@ default="auto"
 
         Returns
         -------
-        ndarray of shape (n_samples, 2)
+        ndarray of shape (n_samples, n_classes)
             Probabilities in the order of ``classes_``.
         """
         return probabilities(self.decision_function(X))
 
     def predict(self, X: Any) -> AnyArray:
-        """The more probable class of each row.
+        """The most probable class of each row.
 
         Parameters
         ----------
@@ -290,7 +306,7 @@ default="auto"
         Returns
         -------
         ndarray of shape (n_samples,)
-            Labels from ``classes_``; the first one where both are equally probable.
+            Labels from ``classes_``; the first one where some are equally probable.
         """
         probable = np.argmax(self.predict_proba(X), axis=1)
         return self.classes_[probable]
