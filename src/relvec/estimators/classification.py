@@ -8,11 +8,18 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from relvec.estimators.base import SparseKernelModel
 from relvec.estimators.callbacks import Task
+from relvec.estimators.coupling import ONE_AGAINST, coupling_for
+from relvec.estimators.joined import outcome
+from relvec.estimators.kernel_choice import KernelChoice
+from relvec.estimators.kernels_by_class import check_by_class, check_keys, listed
+from relvec.estimators.lost_classes import remark_on_lost_classes
+from relvec.estimators.one_against import Rows, fit_one_against, taken_back
 from relvec.estimators.schemes import SINGLE_MODELS, probabilities, scheme_for
+from relvec.estimators.training import Training
 from relvec.parameters import check_choice
-from relvec.typing import AnyArray, Array
+from relvec.typing import AnyArray, Array, Indices
 
-MULTI_CLASS = ("auto", *SINGLE_MODELS)
+MULTI_CLASS = ("auto", *SINGLE_MODELS, *ONE_AGAINST)
 
 
 class RVC(ClassifierMixin, SparseKernelModel):
@@ -206,17 +213,46 @@ default="auto"
         self.verbose = verbose
 
     def _check_parameters(self) -> None:
-        super()._check_parameters()
         check_choice("multi_class", self.multi_class, MULTI_CLASS)
+        check_by_class(self.kernel, self.multi_class)
+        super()._check_parameters()
+
+    @property
+    def _kernel_choice(self) -> KernelChoice:
+        kernel = listed(self.kernel)
+        return KernelChoice(kernel, self.gamma, self.degree, self.coef0)
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, task: Task) -> None:
+        earlier = taken_back(self)
         training = self._training(X, y, sample_weight)
         check_classification_targets(training.y)
         self.classes_, labels = np.unique(training.y, return_inverse=True)
         _check_several(self.classes_)
-        self.scheme_ = scheme_for(self.multi_class, len(self.classes_))
+        if self.multi_class in ONE_AGAINST:
+            coupling = coupling_for(self.multi_class, self.classes_)
+            check_keys(self.kernel, coupling.keys)
+        if self.multi_class in ONE_AGAINST and len(self.classes_) > 2:
+            rows = Rows(X, sample_weight, training, labels, earlier)
+            fit_one_against(self, rows, coupling)
+        else:
+            self._fit_one(training, labels, task)
+        remark = remark_on_lost_classes(self, training, labels)
+        if remark is not None:
+            task.remarks.append(remark)
+
+    def _fit_one(self, training: Training, labels: Indices, task: Task) -> None:
+        """One model for all classes."""
+        # One of two against the rest or the other is the model of both.
+        name = "auto" if self.multi_class in ONE_AGAINST else self.multi_class
+        self.scheme_ = scheme_for(name, len(self.classes_))
         targets = self.scheme_.targets(labels)
         self._maximise(training, targets, self.scheme_.likelihood, task)
+
+    @property
+    def _outcome(self) -> str:
+        if not hasattr(self, "estimators_"):
+            return super()._outcome
+        return outcome(self)
 
     def _weights(self, mean: Array) -> Array:
         return self.scheme_.by_class(mean)
