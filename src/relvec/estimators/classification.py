@@ -23,7 +23,7 @@ MULTI_CLASS = ("auto", *SINGLE_MODELS, *ONE_AGAINST)
 
 
 class RVC(ClassifierMixin, SparseKernelModel):
-    """Relevance vector classification of two classes.
+    """Relevance vector classification of two or more classes.
 
     A kernel classifier that keeps a handful of training rows and returns
     probabilities that know how certain the model is; there is no C to tune [1]_, [2]_.
@@ -31,13 +31,16 @@ class RVC(ClassifierMixin, SparseKernelModel):
     Parameters
     ----------
     kernel : {"rbf", "laplacian", "linear", "poly", "polynomial", "sigmoid", "cosine", \
-"chi2", "additive_chi2", "precomputed"}, callable, list of these, or None, default="rbf"
+"chi2", "additive_chi2", "precomputed"}, callable, list or dict of these, or None, \
+default="rbf"
         The kernel: a name, as in :class:`sklearn.svm.SVC` and scikit-learn's
         ``pairwise_kernels``; one of :mod:`relvec.kernels` or of scikit-learn's Gaussian
         processes; or any callable of two arrays of rows that returns the matrix of
         their kernel values. Rows that are no numbers reach it as arrays of objects.
         A list makes one dictionary of several kernels, on the same centres. With None
         the features themselves are the dictionary: sparse logistic regression.
+        A dict gives every classifier of "ovr" and "ovo" its own: by class label, or by
+        pair of labels in the order of ``classes_``.
     gamma : {"scale", "auto"} or float, default="scale"
         Coefficient of the kernels by name that have one: ``"scale"`` is
         1 / (n_features · X.var()), ``"auto"`` is 1 / n_features.
@@ -59,6 +62,13 @@ default="sequential"
     hyperprior : Hyperprior or its four numbers, optional
         Gamma distributions over the precisions of weights and noise, for the solvers
         that begin with all functions; flat by default.
+    multi_class : {"auto", "mrvm1", "softmax", "ovr", "ovo"}, default="auto"
+        One model for all classes, or several for two classes each, by scikit-learn's
+        meta-estimators: "ovr" has one for each class against the rest, whose
+        probabilities are scaled to sum to 1; "ovo" one for each pair of classes,
+        coupled by the second method of Wu, Lin and Weng [3]_. Their ``gamma`` is that
+        of all rows, ``max_iter`` is for each and ``max_seconds`` for all. Of two
+        classes both are the model of "auto".
     schedule : {"pool", "greedy"}, default="pool"
         Whether each pass over the candidates lets many of them join a pool, where all
         is searched at once, or only the best one, as the paper has it: slow, for
@@ -104,8 +114,15 @@ default="auto"
 
     Attributes
     ----------
-    classes_ : ndarray of shape (2,)
+    classes_ : ndarray of shape (n_classes,)
         The class labels.
+    estimators_ : list of RVC
+        The models of "ovr", in the order of ``classes_``, or of "ovo", in that of
+        pairs of them, where there are more than two classes. Attributes below then have
+        a first axis for these classifiers: weights are zero and precisions infinite
+        where one does not use a vector of another. ``log_evidence_`` and ``n_iter_``
+        are sums, ``history_`` has an array ``classifier`` besides, and ``status_`` is
+        the worst.
     relevance_ : ndarray of shape (n_vectors,)
         Numbers of the training rows that are relevance vectors, through all blocks; of
         the columns for ``kernel="precomputed"``, of the features for None; -1 for
@@ -150,6 +167,9 @@ default="auto"
        machine", Journal of Machine Learning Research 1, 211-244.
     .. [2] M. E. Tipping and A. C. Faul (2003), "Fast marginal likelihood maximisation
        for sparse Bayesian models", AISTATS.
+    .. [3] T.-F. Wu, C.-J. Lin and R. C. Weng (2004), "Probability estimates for
+       multi-class classification by pairwise coupling", Journal of Machine Learning
+       Research 5, 975-1005.
 
     Examples
     --------
@@ -258,7 +278,9 @@ default="auto"
         return self.scheme_.by_class(mean)
 
     def decision_function(self, X: Any) -> Array:
-        """Log odds of the second class, the uncertainty of the weights integrated out.
+        """Log odds of the second of two classes, or log probabilities of several.
+
+        The uncertainty of the weights is integrated out.
 
         Parameters
         ----------
@@ -268,8 +290,8 @@ default="auto"
 
         Returns
         -------
-        ndarray of shape (n_samples,)
-            Positive where the second class is more probable.
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            Of two classes, positive where the second is more probable.
         """
         mean, variance = self._latent(X)
         return self.scheme_.decision(mean, variance)
@@ -284,13 +306,13 @@ default="auto"
 
         Returns
         -------
-        ndarray of shape (n_samples, 2)
+        ndarray of shape (n_samples, n_classes)
             Probabilities in the order of ``classes_``.
         """
         return probabilities(self.decision_function(X))
 
     def predict(self, X: Any) -> AnyArray:
-        """The more probable class of each row.
+        """The most probable class of each row.
 
         Parameters
         ----------
@@ -300,7 +322,7 @@ default="auto"
         Returns
         -------
         ndarray of shape (n_samples,)
-            Labels from ``classes_``; the first one where both are equally probable.
+            Labels from ``classes_``; the first of those that are equally probable.
         """
         probable = np.argmax(self.predict_proba(X), axis=1)
         return self.classes_[probable]

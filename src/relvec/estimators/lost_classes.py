@@ -42,12 +42,14 @@ def _vectors(model: Any, training: Training) -> Indices:
 
 
 def _words(classes: list[Any], labels: Indices, lost: Indices) -> str:
-    counts = [f"{classes[one]!r} ({np.sum(labels == one)})" for one in lost[:_SHOWN]]
+    named = [
+        f"class {classes[one]!r} ({np.sum(labels == one)} of {len(labels)} rows)"
+        for one in lost[:_SHOWN]
+    ]
     more = f" and {len(lost) - _SHOWN} more" if len(lost) > _SHOWN else ""
     return (
-        f"of {len(labels)} training rows none is predicted to be of class "
-        f"{', '.join(counts)}{more}, which has no relevance vector either (its rows "
-        "in brackets): give its rows a larger sample_weight, for instance "
+        "no relevance vector and no prediction on the training rows for "
+        f"{', '.join(named)}{more}: give its rows a larger sample_weight, for instance "
         "sklearn.utils.class_weight.compute_sample_weight('balanced', y), or see "
         "whether the kernel is too wide to tell it from the others"
     )
