@@ -2,7 +2,7 @@
 
 from relvec.dictionary import SparseBayes, sparse_bayes
 from relvec.estimators import RVC, RVR, FitWarning
-from relvec.evidence import Hyperprior, Status, TopDown
+from relvec.evidence import Hyperprior, Mrvm2, Status, TopDown
 
 __version__ = "0.1.0"
 
@@ -11,6 +11,7 @@ __all__ = [
     "RVR",
     "FitWarning",
     "Hyperprior",
+    "Mrvm2",
     "SparseBayes",
     "Status",
     "TopDown",

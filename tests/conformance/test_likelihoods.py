@@ -24,9 +24,15 @@ LIKELIHOODS = {
     "Gaussian, known noise": (Gaussian.known(0.2, 2), REAL),
     "Bernoulli": (Bernoulli(), BINARY),
     "LogisticBound": (LogisticBound(np.full((1, 1), 0.7)), BINARY),
-    "MultinomialProbit": (MultinomialProbit(), contrasts(4)[CLASSES]),
-    "MultinomialProbit, bound": (MultinomialProbit(bound=True), contrasts(4)[CLASSES]),
-    "MultinomialProbit, two classes": (MultinomialProbit(), contrasts(2)[CLASSES % 2]),
+    "MultinomialProbit": (MultinomialProbit(contrasts(4)), contrasts(4)[CLASSES]),
+    "MultinomialProbit, bound": (
+        MultinomialProbit(np.eye(4), bound=True),
+        np.eye(4)[CLASSES],
+    ),
+    "MultinomialProbit, two classes": (
+        MultinomialProbit(contrasts(2)),
+        contrasts(2)[CLASSES % 2],
+    ),
     "Softmax": (Softmax(), np.eye(4)[CLASSES]),
 }
 

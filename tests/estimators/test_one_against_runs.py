@@ -11,7 +11,7 @@ from sklearn.datasets import load_iris, make_blobs
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 
-from relvec import RVC, Status
+from relvec import RVC, FitWarning, Status
 from relvec.kernels import Gaussian
 
 X, Y = make_blobs(90, centers=3, cluster_std=2.5, random_state=3)
@@ -99,6 +99,20 @@ def test_the_worst_outcome_is_told_once(mode):
 
     assert model.status_ is Status.MAX_ITER
     assert model.n_iter_ == 3
+
+
+def test_a_classifier_without_functions():
+    """The middle of three classes is on neither side of any plane."""
+    rng = np.random.default_rng(5)
+    rows = rng.standard_normal((150, 8))
+    labels = np.digitize(rows[:, 2], [-0.5, 0.5])
+    with pytest.warns(FitWarning, match=r"1 of 3 classifiers \(1\): no basis function"):
+        model = RVC(None, multi_class="ovr").fit(rows, labels)
+
+    assert model.status_ is Status.EMPTY
+    assert {len(values) for values in model.history_.values()} == {model.n_iter_}
+    assert not model.dual_coef_[1].any()
+    assert model.score(rows, labels) > 0.7
 
 
 def test_the_time_is_shared():

@@ -71,7 +71,7 @@ def test_pseudo_targets_are_means_of_the_auxiliary_variables():
     C = contrasts(3)
     draws = eta + RNG.standard_normal((400_000, 3))
     inside = draws[np.argmax(draws, axis=1) == 0]
-    likelihood = MultinomialProbit(bound=True)
+    likelihood = MultinomialProbit(C, bound=True)
     seen = likelihood.pseudo_observations(C[[0]], (eta @ C)[None], np.ones(1))
 
     assert_allclose(seen.target[0], inside.mean(axis=0) @ C, atol=0.01)

@@ -46,6 +46,7 @@ from relvec.estimators.validation import (
 from relvec.estimators.warm_start import known_precisions
 from relvec.evidence import (
     EvidenceFit,
+    EvidenceMaximiser,
     Limits,
     Problem,
     Solver,
@@ -251,9 +252,19 @@ class SparseKernelModel(CallbackSupportMixin, BaseEstimator, ABC):
         problem = replace(problem, hyperprior=solver.hyperprior)
         seconds = np.inf if self.max_seconds is None else self.max_seconds
         fewest = as_min_vectors(self.min_vectors, problem.design.shape[1])
-        limits = Limits(self.max_iter, seconds, fewest if solver.top_down else 0)
+        limits = Limits(self.max_iter, seconds, fewest if self._from_the_top else 0)
         with progress(int(self.verbose), steps) as callback:
-            return maximise(problem, solver.maximiser, limits, callback)
+            maximiser = self._maximiser(problem, solver)
+            return maximise(problem, maximiser, limits, callback)
+
+    def _maximiser(self, problem: Problem, solver: Solver) -> EvidenceMaximiser[Any]:
+        return solver.maximiser
+
+    @property
+    def _from_the_top(self) -> str | None:
+        """What makes a search begin with all functions, if it does."""
+        top_down = as_top_down(self.solver)
+        return f"solver={top_down.update!r}" if top_down else None
 
     def _fitted_attributes(
         self, candidates: Candidates, offset: float, fit: EvidenceFit
@@ -275,9 +286,8 @@ class SparseKernelModel(CallbackSupportMixin, BaseEstimator, ABC):
             seed=training.seed,
             in_memory=training.in_memory,
         )
-        top_down = as_top_down(self.solver)
-        if top_down is not None:
-            check_top_down(top_down.update, dictionary)
+        if self._from_the_top:
+            check_top_down(self._from_the_top, dictionary)
         choice = choose_design(self.design, dictionary)
         if choice is None:
             candidates = fewer_candidates(
@@ -320,8 +330,9 @@ class SparseKernelModel(CallbackSupportMixin, BaseEstimator, ABC):
         self.relevance_kernel_ = kernels[functions]
         self.relevance_vectors_ = self._vectors(basis)
         self.dual_coef_ = weights[..., basis.bias :].copy()
-        self.prior_precision_ = precision[basis.bias :].copy()
-        self.intercept_precision_ = float(precision[0]) if basis.bias else np.inf
+        self.prior_precision_ = precision[..., basis.bias :].copy()
+        held = precision[..., 0] if basis.bias else np.inf
+        self.intercept_precision_ = held if np.ndim(held) else float(held)
         constant = weights[..., 0] if basis.bias else np.zeros(weights.shape[:-1])
         self.intercept_ = offset + (constant if constant.ndim else float(constant))
         self.log_evidence_ = fit.log_evidence

@@ -94,14 +94,14 @@ def fewer_candidates(
     return candidates.fewer(min(affordable, len(candidates.numbers)))
 
 
-def check_top_down(solver: str, dictionary: Dictionary) -> None:
+def check_top_down(reason: str, dictionary: Dictionary) -> None:
     """Refuse what a solver that begins with all functions could not hold."""
     n_rows, n_basis = dictionary.shape
     if not dictionary.budget.holds(n_basis * (_SQUARES * n_basis + _COLUMNS * n_rows)):
         msg = (
-            f"solver={solver!r} begins with all of {dictionary.words}, and what it "
-            f"computes does not fit into a memory_budget of {dictionary.budget.words}: "
-            "use solver='sequential', or set candidates to fewer"
+            f"{reason} begins with all of {dictionary.words}, and what it computes "
+            f"does not fit into a memory_budget of {dictionary.budget.words}: use "
+            "another that does not, or set candidates to fewer"
         )
         raise ValueError(msg)
 

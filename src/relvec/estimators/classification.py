@@ -14,8 +14,14 @@ from relvec.estimators.kernel_choice import KernelChoice
 from relvec.estimators.kernels_by_class import check_by_class, check_keys, listed
 from relvec.estimators.lost_classes import remark_on_lost_classes
 from relvec.estimators.one_against import Rows, fit_one_against, taken_back
-from relvec.estimators.schemes import SINGLE_MODELS, probabilities, scheme_for
+from relvec.estimators.schemes import (
+    SINGLE_MODELS,
+    as_mrvm2,
+    probabilities,
+    scheme_for,
+)
 from relvec.estimators.training import Training
+from relvec.evidence import EvidenceMaximiser, Problem, Solver, as_top_down
 from relvec.parameters import check_choice
 from relvec.typing import AnyArray, Array, Indices
 
@@ -62,7 +68,8 @@ default="sequential"
     hyperprior : Hyperprior or its four numbers, optional
         Gamma distributions over the precisions of weights and noise, for the solvers
         that begin with all functions; flat by default.
-    multi_class : {"auto", "mrvm1", "softmax", "ovr", "ovo"}, default="auto"
+    multi_class : {"auto", "mrvm1", "mrvm2", "softmax", "ovr", "ovo"} or Mrvm2, \
+default="auto"
         One model for all classes, or several for two classes each, by scikit-learn's
         meta-estimators: "ovr" has one for each class against the rest, whose
         probabilities are scaled to sum to 1; "ovo" one for each pair of classes,
@@ -233,9 +240,17 @@ default="auto"
         self.verbose = verbose
 
     def _check_parameters(self) -> None:
-        check_choice("multi_class", self.multi_class, MULTI_CLASS)
+        mrvm2 = as_mrvm2(self.multi_class)
+        if mrvm2 is None:
+            check_choice("multi_class", self.multi_class, MULTI_CLASS)
         check_by_class(self.kernel, self.multi_class)
         super()._check_parameters()
+        if mrvm2 is not None and as_top_down(self.solver) is not None:
+            msg = (
+                "multi_class='mrvm2' is a solver of its own: leave solver at "
+                f"'sequential'; got {self.solver!r}"
+            )
+            raise ValueError(msg)
 
     @property
     def _kernel_choice(self) -> KernelChoice:
@@ -273,6 +288,18 @@ default="auto"
         if not hasattr(self, "estimators_"):
             return super()._outcome
         return outcome(self)
+
+    def _maximiser(self, problem: Problem, solver: Solver) -> EvidenceMaximiser[Any]:
+        mrvm2 = as_mrvm2(self.multi_class)
+        if mrvm2 is None:
+            return super()._maximiser(problem, solver)
+        return mrvm2.maximiser(problem)
+
+    @property
+    def _from_the_top(self) -> str | None:
+        if as_mrvm2(self.multi_class) is not None:
+            return "multi_class='mrvm2'"
+        return super()._from_the_top
 
     def _weights(self, mean: Array) -> Array:
         return self.scheme_.by_class(mean)

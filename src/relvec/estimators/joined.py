@@ -80,9 +80,11 @@ def _vectors(binaries: list[Any], found: AnyArray) -> AnyArray:
 def _history(binaries: list[Any]) -> dict[str, AnyArray]:
     histories = [one.history_ for one in binaries]
     lengths = [len(history["iteration"]) for history in histories]
+    # Without steps some quantities have no name either.
+    names = max(histories, key=len)
     joined = {
-        name: np.concatenate([history[name] for history in histories])
-        for name in histories[0]
+        name: np.concatenate([each[name] for each in histories if name in each])
+        for name in names
     }
     return {**joined, "classifier": np.repeat(np.arange(len(binaries)), lengths)}
 

@@ -5,7 +5,7 @@ from typing import Any
 from relvec.estimators.coupling import ONE_AGAINST
 
 
-def check_by_class(kernel: Any, multi_class: str) -> None:
+def check_by_class(kernel: Any, multi_class: Any) -> None:
     """Refuse a dict where there is one model only, or no kernel in it."""
     if not isinstance(kernel, dict):
         return

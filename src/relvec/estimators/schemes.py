@@ -1,18 +1,19 @@
 """How classes become targets of a likelihood, and its latent values probabilities."""
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from scipy.special import expit
 
+from relvec.evidence import Mrvm2
 from relvec.likelihoods import Bernoulli, Likelihood, MultinomialProbit, Softmax
 from relvec.likelihoods.bernoulli import moderated_log_odds
 from relvec.likelihoods.multinomial_probit import class_probabilities, contrasts
 from relvec.likelihoods.softmax import softmax_probabilities
 from relvec.typing import Array, Indices
 
-SINGLE_MODELS = ("mrvm1", "softmax")
+SINGLE_MODELS = ("mrvm1", "mrvm2", "softmax")
 
 
 class Scheme(Protocol):
@@ -65,7 +66,7 @@ class Probit:
 
     @property
     def likelihood(self) -> MultinomialProbit:
-        return MultinomialProbit()
+        return MultinomialProbit(contrasts(self.n_classes))
 
     def targets(self, labels: Indices) -> Array:
         return contrasts(self.n_classes)[labels]
@@ -78,6 +79,26 @@ class Probit:
         # Every contrast has the same variance; so have differences of classes.
         shared = np.broadcast_to(variance[:, :1], (len(mean), len(C)))
         return _decision(class_probabilities(mean @ C.T, shared))
+
+
+@dataclass(frozen=True)
+class ClassWiseProbit:
+    """The multinomial probit with an output, and a prior, for each class."""
+
+    n_classes: int
+
+    @property
+    def likelihood(self) -> MultinomialProbit:
+        return MultinomialProbit(np.eye(self.n_classes), bound=True)
+
+    def targets(self, labels: Indices) -> Array:
+        return np.eye(self.n_classes)[labels]
+
+    def by_class(self, weights: Array) -> Array:
+        return weights
+
+    def decision(self, mean: Array, variance: Array) -> Array:
+        return _decision(class_probabilities(mean, variance))
 
 
 @dataclass(frozen=True)
@@ -100,11 +121,20 @@ class Logit:
         return _decision(softmax_probabilities(mean, variance))
 
 
-def scheme_for(name: str, n_classes: int) -> Scheme:
+def scheme_for(multi_class: str | Mrvm2, n_classes: int) -> Scheme:
     """What ``multi_class`` means for so many classes."""
-    if name == "auto" and n_classes == 2:
+    if as_mrvm2(multi_class) is not None:
+        return ClassWiseProbit(n_classes)
+    if multi_class == "auto" and n_classes == 2:
         return TwoClasses()
-    return Logit(n_classes) if name == "softmax" else Probit(n_classes)
+    return Logit(n_classes) if multi_class == "softmax" else Probit(n_classes)
+
+
+def as_mrvm2(multi_class: Any) -> Mrvm2 | None:
+    """Its settings, if it is meant."""
+    if isinstance(multi_class, Mrvm2):
+        return multi_class
+    return Mrvm2() if multi_class == "mrvm2" else None
 
 
 def probabilities(decision: Array) -> Array:

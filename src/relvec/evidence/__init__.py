@@ -11,6 +11,7 @@ from relvec.evidence.base import (
 from relvec.evidence.fixed_point import FixedPoint
 from relvec.evidence.hyperprior import FLAT, Hyperprior
 from relvec.evidence.maximise import Limits, maximise
+from relvec.evidence.mrvm2 import Mrvm2
 from relvec.evidence.polished import Polished
 from relvec.evidence.pooled import Pooled
 from relvec.evidence.rounds import Rounds
@@ -34,6 +35,7 @@ __all__ = [
     "Hyperprior",
     "Limits",
     "MacKay",
+    "Mrvm2",
     "Polished",
     "Pooled",
     "Problem",

@@ -9,7 +9,7 @@ import numpy as np
 
 from relvec.design import DesignMatrix
 from relvec.evidence.hyperprior import FLAT, Hyperprior
-from relvec.likelihoods import Likelihood
+from relvec.likelihoods import Likelihood, PseudoObservations
 from relvec.posterior import Posterior
 from relvec.typing import AnyArray, Array, Indices
 
@@ -109,6 +109,8 @@ class Snapshot:
     gamma: float  # Σγ, the effective number of parameters
     noise_std: float  # nan where the likelihood has no noise
     seconds: float
+    # Of a classifier: likelihoods at the weights, and what moved.
+    details: dict[str, float] = field(default_factory=dict, repr=False)
     # For a callback, the model as it is now; not for the trace, which would keep it.
     fit: Callable[[], "EvidenceFit"] | None = field(
         default=None, repr=False, compare=False
@@ -172,6 +174,16 @@ class State(Protocol):
     @property
     def effective_parameters(self) -> Array:
         """Σγ per output."""
+        ...
+
+    @property
+    def observations(self) -> PseudoObservations:
+        """What the data are to the current model."""
+        ...
+
+    @property
+    def log_determinant(self) -> float:
+        """log |I + A^(-1/2)ΦᵀBΦA^(-1/2)|, summed over outputs."""
         ...
 
 

@@ -20,11 +20,10 @@ import numpy as np
 from relvec.evidence.base import Problem
 from relvec.evidence.mode import Mode, posterior_at_mode
 from relvec.evidence.updates import MacKay, Update, informed
-from relvec.likelihoods import Likelihood
+from relvec.likelihoods import Likelihood, PseudoObservations
 from relvec.typing import AnyArray, Array, Indices
 
 _LEAST_SHARE = 1e-18  # of what the data say of a weight, its prior says at least
-_START = 1.0  # precision of every weight, columns and targets being of unit size
 _ROUGH_NEWTON = 2  # steps towards the mode, while α changes more than this
 _ROUGH_CHANGE = 0.5
 _SLACK = 1e-12  # of the objective, by which rounding may lower it
@@ -64,6 +63,14 @@ class FixedPointState:
     def effective_parameters(self) -> Array:
         return self.mode.posterior.effective_parameters
 
+    @property
+    def observations(self) -> PseudoObservations:
+        return self.mode.observations
+
+    @property
+    def log_determinant(self) -> float:
+        return self.mode.posterior.log_determinant
+
 
 @dataclass(frozen=True)
 class FixedPoint:
@@ -72,21 +79,26 @@ class FixedPoint:
     update: Update = field(default_factory=MacKay)
     tol: float = 1e-3
     noise_interval: int = 1  # steps from one estimate of the noise to the next
+    enough: int | None = None  # steps after which it ends, converged or not
+    warm_up: int = 0  # steps before α begins to move
 
     def init(self, problem: Problem) -> FixedPointState:
         active = np.flatnonzero(problem.design.column_norms > 0)
-        alpha = _starting_precision(problem, active)
+        alpha = self.update.starting(problem, active)
         likelihood = problem.likelihood
         if self.update.bounded:
             likelihood = likelihood.lower_bound(np.zeros_like(problem.y), np.ones(1))
-        start = np.zeros((problem.y.shape[1], len(active)))
-        mode = posterior_at_mode(problem, likelihood, active, alpha, start)
+        start = self.update.weights(problem, active, alpha)
+        plain = self.update.plain
+        most = 1 if plain else None
+        search = (problem, likelihood, active, alpha, start)
+        mode = posterior_at_mode(*search, most_steps=most, plain=plain)
         return self._state(problem, mode)
 
     def converged(self, problem: Problem, state: FixedPointState) -> bool:
-        if len(state.active) == 0:
+        if len(state.active) == 0 or state.steps == self.enough:
             return True
-        if state.steps % self.noise_interval:
+        if state.steps % self.noise_interval or state.steps <= self.warm_up:
             return False
         idle = abs(state.rise) < self.update.least_rise * self.tol
         return state.change < self.tol or idle
@@ -115,15 +127,17 @@ class FixedPoint:
     ) -> FixedPointState:
         """The model with these α, of the functions that stay."""
         rough = state.change > _ROUGH_CHANGE and not likelihood.conjugate
+        most = 1 if self.update.plain else _ROUGH_NEWTON if rough else None
         mode = posterior_at_mode(
             problem,
             likelihood,
             state.active[stay],
-            alpha[stay],
+            alpha[..., stay],
             state.mean[:, stay],
-            most_steps=_ROUGH_NEWTON if rough else None,
+            most_steps=most,
+            plain=self.update.plain,
         )
-        moved = np.abs(np.log(alpha[stay] / state.prior_precision[stay]))
+        moved = self.update.moved(state.prior_precision, alpha)[..., stay]
         shifted = np.abs(likelihood.log_parameters - state.likelihood.log_parameters)
         change = max(moved.max(initial=0.0), shifted.max(initial=0.0))
         after = self._state(problem, mode)
@@ -139,6 +153,8 @@ class FixedPoint:
     ) -> tuple[Array, AnyArray]:
         """The next α, and which functions stay."""
         posterior = state.mode.posterior
+        if state.steps < self.warm_up:
+            return posterior.prior_precision, np.ones(len(state.active), dtype=bool)
         priors = self.update.priors(problem, posterior.active)
         updated = self.update.precisions(posterior, priors)
         least = _LEAST_SHARE * informed(posterior)
@@ -160,15 +176,6 @@ class FixedPoint:
             self.update.priors(problem, state.active),
         )
         return likelihood.refit(problem.y, eta, weights, freedom, extra)
-
-
-def _starting_precision(problem: Problem, active: Indices) -> Array:
-    """The α asked for, and one of order one where none was."""
-    start = problem.start_precision
-    if start is None:
-        return np.full(len(active), _START)
-    chosen = start[active]
-    return np.where(np.isfinite(chosen), chosen, _START)
 
 
 def _variances(problem: Problem, state: FixedPointState) -> Array:

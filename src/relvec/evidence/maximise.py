@@ -1,7 +1,7 @@
 """The one driver: loop, limits, clock, trace, callbacks."""
 
-import time
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -10,16 +10,15 @@ from relvec.evidence.base import (
     EvidenceFit,
     EvidenceMaximiser,
     Problem,
-    Snapshot,
     State,
     StateT,
     Status,
     interpolates,
 )
 from relvec.evidence.mode import Mode, posterior_at_mode
+from relvec.evidence.trace import Trace, n_vectors
 from relvec.evidence.units import Units
 from relvec.linalg import single_threaded
-from relvec.typing import AnyArray
 
 # How far the evidence of the search may be from that on exact columns, relative to
 # its size (taken as at least so many nats).
@@ -72,7 +71,7 @@ def _search(
     maximiser: EvidenceMaximiser[StateT],
     limits: Limits,
     callback: Callback | None,
-    trace: "Trace",
+    trace: Trace,
 ) -> tuple[StateT, Status]:
     state = maximiser.init(problem)
     while True:
@@ -86,68 +85,22 @@ def _search(
         news = trace.record(problem, state)
         if news is None:
             continue
+        news = replace(news, fit=partial(_stopped, problem, state, trace))
         if callback is not None and callback(news):
             return state, Status.STOPPED
         if 0 < news.n_vectors <= limits.min_vectors:
             return state, Status.MIN_VECTORS
 
 
-class Trace:
-    """The clock and what was accepted so far."""
-
-    def __init__(self, units: Units) -> None:
-        self.units = units
-        self.snapshots: list[Snapshot] = []
-        self._started = time.perf_counter()
-
-    @property
-    def seconds(self) -> float:
-        """Since the start."""
-        return time.perf_counter() - self._started
-
-    def restart(self) -> None:
-        """Forget the steps, not the time they took."""
-        self.snapshots = []
-
-    def record(self, problem: Problem, state: State) -> Snapshot | None:
-        """A snapshot in the user's units if the last step was accepted."""
-        if state.steps == len(self.snapshots):
-            return None
-        noise = np.sqrt(np.mean(state.likelihood.noise_variance))
-        snapshot = Snapshot(
-            iteration=state.steps,
-            log_evidence=state.log_evidence - self.units.shift,
-            n_vectors=_n_vectors(problem, state),
-            gamma=float(np.sum(state.effective_parameters)),
-            noise_std=float(noise * self.units.scale),
-            seconds=self.seconds,
-        )
-        self.snapshots.append(snapshot)
-        return replace(snapshot, fit=lambda: _stopped(problem, state, self))
-
-    def history(self) -> dict[str, AnyArray]:
-        """One array per quantity."""
-        names = [field.name for field in fields(Snapshot) if field.name != "fit"]
-        return {
-            name: np.array([getattr(shot, name) for shot in self.snapshots])
-            for name in names
-        }
-
-
 def _outcome(problem: Problem, state: State) -> Status:
     """What a search that ended by itself has come to."""
     if not np.any(problem.y):
         return Status.CONSTANT_TARGET
-    if _n_vectors(problem, state) == 0:
+    if n_vectors(problem, state) == 0:
         return Status.EMPTY
     if state.likelihood.noiseless:
         return Status.PERFECT_FIT
     return Status.INTERPOLATION if interpolates(problem, state) else Status.CONVERGED
-
-
-def _n_vectors(problem: Problem, state: State) -> int:
-    """Active functions, the constant not counted."""
-    return int(np.count_nonzero(state.active != problem.bias))
 
 
 def _exact_mode(problem: Problem, state: State) -> Mode:
@@ -157,7 +110,7 @@ def _exact_mode(problem: Problem, state: State) -> Mode:
         problem,
         state.likelihood,
         state.active[order],
-        state.prior_precision[order],
+        state.prior_precision[..., order],
         state.mean[:, order],
     )
 

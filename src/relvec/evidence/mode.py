@@ -48,8 +48,12 @@ def posterior_at_mode(
     start: Array,
     *,
     most_steps: int | None = None,
+    plain: bool = False,
 ) -> Mode:
-    """Search from the weights ``start`` (K, n), to the end unless steps are limited."""
+    """Search from the weights ``start`` (K, n), to the end unless steps are limited.
+
+    A ``plain`` step solves for the pseudo-observations, whatever couples outputs.
+    """
     here = _at(problem, likelihood, active, prior_precision, start)
     last, factor = np.inf, None
     for _ in range(most_steps or _MAX_NEWTON):
@@ -67,7 +71,7 @@ def posterior_at_mode(
             break
         last = size
         goal = posterior.mean
-        if curvature is not None:
+        if curvature is not None and not plain:
             at = replace(posterior, mean=here.mean)
             gradient = _pull(problem, observations, at, here.eta)
             goal = here.mean + coupled_step(problem, at, curvature, gradient)

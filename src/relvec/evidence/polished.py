@@ -13,7 +13,7 @@ from relvec.evidence.fixed_point import FixedPoint
 from relvec.evidence.pooled import Pooled
 from relvec.evidence.sequential import Sequential
 from relvec.evidence.state import state_at
-from relvec.likelihoods import Likelihood
+from relvec.likelihoods import Likelihood, PseudoObservations
 from relvec.typing import Array, Indices
 
 
@@ -55,6 +55,14 @@ class PolishedState:
     @property
     def effective_parameters(self) -> Array:
         return self.inner.effective_parameters
+
+    @property
+    def observations(self) -> PseudoObservations:
+        return self.inner.observations
+
+    @property
+    def log_determinant(self) -> float:
+        return float(self.inner.log_determinant)
 
 
 @dataclass(frozen=True)

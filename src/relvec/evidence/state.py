@@ -80,6 +80,13 @@ class SequentialState:
         shrunk = self.stats.prior_precision * self.stats.variances
         return np.broadcast_to(np.sum(1 - shrunk, axis=-1), len(self.stats.mean))
 
+    @property
+    def log_determinant(self) -> float:
+        sharing = len(self.stats.mean) / len(self.stats.covariance)
+        inside = np.linalg.slogdet(self.stats.covariance)[1].sum() * sharing
+        outside = len(self.stats.mean) * np.log(self.stats.prior_precision).sum()
+        return float(-inside - outside)
+
 
 def state_at(
     problem: Problem, mode: Mode, known: GramStatistics | None = None

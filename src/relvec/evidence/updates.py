@@ -25,6 +25,7 @@ from relvec.typing import AnyArray, Array, Indices
 # The rates and shapes of a variational hyperprior that was left flat, in units where
 # targets and functions have a mean square of one: a flat one has no lower bound.
 _NEARLY_FLAT = 1e-12
+_START = 1.0  # precision of every weight, columns and targets being of unit size
 _AT_ONCE = 0.1  # effective parameters that EM may prune in a step
 
 
@@ -58,12 +59,29 @@ class Update(Protocol):
         ...
 
     @property
+    def plain(self) -> bool:
+        """Whether a step towards the mode is one update of the pseudo-observations."""
+        ...
+
+    @property
     def least_rise(self) -> float:
         """By which the objective goes on, in units of the tolerance."""
         ...
 
+    def starting(self, problem: Problem, active: Indices) -> Array:
+        """α to begin with."""
+        ...
+
+    def weights(self, problem: Problem, active: Indices, alpha: Array) -> Array:
+        """Weights (K, n) to begin with."""
+        ...
+
     def staying(self, posterior: Posterior, updated: Array) -> AnyArray:
         """Which functions are not to be pruned."""
+        ...
+
+    def moved(self, before: Array, after: Array) -> Array:
+        """How much every α has changed."""
         ...
 
     def priors(self, problem: Problem, active: Indices) -> Gammas:
@@ -98,10 +116,23 @@ class MacKay:
     prune: float = 1e6
     bounded: ClassVar[bool] = False
     monotone: ClassVar[bool] = False
+    plain: ClassVar[bool] = False
     least_rise: ClassVar[float] = 1e-6
+
+    def starting(self, problem: Problem, active: Indices) -> Array:
+        start = problem.start_precision
+        if start is None:
+            return np.full(len(active), _START)
+        return np.where(np.isfinite(start[active]), start[active], _START)
+
+    def weights(self, problem: Problem, active: Indices, alpha: Array) -> Array:
+        return np.zeros((problem.y.shape[1], len(active)))
 
     def staying(self, posterior: Posterior, updated: Array) -> AnyArray:
         return updated < self.prune * informed(posterior)
+
+    def moved(self, before: Array, after: Array) -> Array:
+        return np.abs(np.log(after / before))
 
     def priors(self, problem: Problem, active: Indices) -> Gammas:
         return Gammas.of(problem.hyperprior, problem, active)
@@ -201,7 +232,7 @@ class Variational(EM):
 def informed(posterior: Posterior) -> Array:
     """φᵀBφ of the active functions, averaged over outputs."""
     diagonal = np.sum(posterior.factor**2, axis=-1)  # of I + A^(-1/2)ΦᵀBΦA^(-1/2)
-    return posterior.prior_precision * np.mean(diagonal - 1, axis=0)
+    return np.mean(posterior.prior_precision * (diagonal - 1), axis=0)
 
 
 def _cost(count: float, mean: Array, shape: float, rate: Array) -> float:

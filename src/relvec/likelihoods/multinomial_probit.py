@@ -29,8 +29,13 @@ _LEAST_PRECISION = 1e-12  # below, a pseudo-observation carries no information
 
 @dataclass(frozen=True)
 class MultinomialProbit:
-    """y (N, K − 1) are rows of the contrasts, one row for each class."""
+    """y (N, outputs) are rows of the coding, one row for each class.
 
+    A coding by contrasts leaves out what all classes have in common; that by the unit
+    matrix has an output for each class, for those who give each a prior of its own.
+    """
+
+    coding: Array  # (K, outputs), orthonormal columns
     bound: bool = False
     _last: list[tuple[Array, Array, "_Rows"]] = field(
         default_factory=list, init=False, repr=False, compare=False
@@ -97,7 +102,7 @@ class MultinomialProbit:
         return self
 
     def lower_bound(self, eta: Array, variance: Array) -> "MultinomialProbit":
-        return MultinomialProbit(bound=True)
+        return MultinomialProbit(self.coding, bound=True)
 
     def with_parameters(self, log_parameters: Array) -> "MultinomialProbit":
         return self
@@ -105,7 +110,7 @@ class MultinomialProbit:
     def _rows(self, y: Array, eta: Array) -> "_Rows":
         """All that is integrated at η; the last is kept for the next question."""
         if not (self._last and self._last[0][0] is y and self._last[0][1] is eta):
-            self._last[:] = [(y, eta, _Rows.at(y, eta))]
+            self._last[:] = [(y, eta, _Rows.at(self.coding, y, eta))]
         return self._last[0][2]
 
 
@@ -113,12 +118,11 @@ class MultinomialProbit:
 class _Rows:
     """log Z and its derivatives, by differences from the class of each row."""
 
-    contrast: Array  # (N, K − 1, K − 1): differences are contrast · ζ
+    contrast: Array  # (N, K − 1, outputs): differences are contrast · ζ
     integrals: Orthant
 
     @classmethod
-    def at(cls, y: Array, eta: Array) -> "_Rows":
-        C = contrasts(y.shape[1] + 1)
+    def at(cls, C: Array, y: Array, eta: Array) -> "_Rows":
         own = np.argmax(y @ C.T, axis=1)
         others = other_classes(own, len(C))
         contrast = C[own][:, None, :] - C[others]
@@ -127,17 +131,17 @@ class _Rows:
 
     @property
     def gradient(self) -> Array:
-        """∂log Z/∂ζ (N, K − 1)."""
+        """∂log Z/∂ζ (N, outputs)."""
         return np.einsum("njc,nj->nc", self.contrast, self.integrals.slope)
 
     @property
     def mean_curvature(self) -> Array:
-        """−∂²log Z/∂ζ², averaged over contrasts (N,)."""
-        return np.trace(self.curvature, axis1=1, axis2=2) / self.contrast.shape[1]
+        """−∂²log Z/∂ζ², averaged over outputs (N,)."""
+        return np.trace(self.curvature, axis1=1, axis2=2) / self.contrast.shape[2]
 
     @cached_property
     def curvature(self) -> Array:
-        """−∂²log Z/∂ζ² (N, K − 1, K − 1)."""
+        """−∂²log Z/∂ζ² (N, outputs, outputs)."""
         D = self.contrast
         return np.swapaxes(D, 1, 2) @ (self.integrals.curvature @ D)
 

@@ -1,0 +1,111 @@
+"""The clock, and what each step came to."""
+
+import time
+from dataclasses import fields
+
+import numpy as np
+
+from relvec.evidence.base import Problem, Snapshot, State
+from relvec.evidence.units import Units
+from relvec.typing import AnyArray, Array
+
+_NO_COLUMN = ("details", "fit")
+
+
+class Trace:
+    """What was accepted so far, in the user's units."""
+
+    def __init__(self, units: Units) -> None:
+        self.units = units
+        self.snapshots: list[Snapshot] = []
+        self._before: State | None = None
+        self._started = time.perf_counter()
+
+    @property
+    def seconds(self) -> float:
+        """Since the start."""
+        return time.perf_counter() - self._started
+
+    def restart(self) -> None:
+        """Forget the steps, not the time they took."""
+        self.snapshots, self._before = [], None
+
+    def record(self, problem: Problem, state: State) -> Snapshot | None:
+        """A snapshot if the last step was accepted."""
+        if state.steps == len(self.snapshots):
+            return None
+        noise = np.sqrt(np.mean(state.likelihood.noise_variance))
+        snapshot = Snapshot(
+            iteration=state.steps,
+            log_evidence=state.log_evidence - self.units.shift,
+            n_vectors=n_vectors(problem, state),
+            gamma=float(np.sum(state.effective_parameters)),
+            noise_std=float(noise * self.units.scale),
+            seconds=self.seconds,
+            details=self._details(problem, state),
+        )
+        self.snapshots.append(snapshot)
+        return snapshot
+
+    def history(self) -> dict[str, AnyArray]:
+        """One array per quantity."""
+        names = [each.name for each in fields(Snapshot) if each.name not in _NO_COLUMN]
+        columns = {
+            name: [getattr(shot, name) for shot in self.snapshots] for name in names
+        }
+        for name in self.snapshots[0].details if self.snapshots else ():
+            columns[name] = [shot.details[name] for shot in self.snapshots]
+        return {name: np.array(values) for name, values in columns.items()}
+
+    def _details(self, problem: Problem, state: State) -> dict[str, float]:
+        """Of a classifier: likelihoods, and what moved since the last step."""
+        if problem.likelihood.conjugate:
+            return {}
+        likelihood, joint = likelihoods(state)
+        before, self._before = self._before, state
+        moved = _moved(before, state) if before else (np.nan, np.nan, np.nan)
+        names = ("weights_change", "targets_change", "precision_change")
+        return {
+            "log_likelihood": likelihood,
+            "log_joint": joint,
+            **dict(zip(names, moved, strict=True)),
+        }
+
+
+def n_vectors(problem: Problem, state: State) -> int:
+    """Active functions, the constant not counted."""
+    return int(np.count_nonzero(state.active != problem.bias))
+
+
+def likelihoods(state: State) -> tuple[float, float]:
+    """log p(y | w) and log p(y, w | α) at the weights, from the evidence."""
+    alpha = np.broadcast_to(state.prior_precision, state.mean.shape)
+    penalty = float(np.sum(alpha * state.mean**2))
+    evidence = state.log_evidence - state.log_hyperprior
+    likelihood = evidence + 0.5 * penalty + 0.5 * state.log_determinant
+    prior = 0.5 * float(np.sum(np.log(alpha / (2 * np.pi)))) - 0.5 * penalty
+    return likelihood, likelihood + prior
+
+
+def _moved(before: State, after: State) -> tuple[float, float, float]:
+    """Length of the change of W, root mean square of that of Y, largest of log α."""
+    functions = np.union1d(before.active, after.active)
+    weights = [_spread(each.mean, each, functions, 0.0) for each in (before, after)]
+    alphas = [
+        _spread(np.atleast_2d(each.prior_precision), each, functions, np.nan)
+        for each in (before, after)
+    ]
+    targets = after.observations.target - before.observations.target
+    ratios = np.abs(np.log(alphas[1] / alphas[0]))
+    return (
+        float(np.linalg.norm(weights[1] - weights[0])),
+        float(np.sqrt(np.mean(targets**2))),
+        float(np.nanmax(ratios, initial=0.0)),
+    )
+
+
+def _spread(values: Array, state: State, functions: AnyArray, rest: float) -> Array:
+    """Values (K, n) of the state's functions among more of them."""
+    result = np.full((len(values), len(functions)), rest)
+    result[:, np.searchsorted(functions, state.active)] = values
+    return result
