@@ -25,7 +25,7 @@ _CORRECTIONS = 2
 # Newton's decrement bounds the error of the mode in posterior standard deviations;
 # the log determinant feels that error to first order.
 _DECREMENT = 1e-20
-_COUPLED_DECREMENT = 1e-14  # where steps are themselves searched for
+_COUPLED_DECREMENT = 1e-12  # where steps are themselves searched for
 _SMALL_DECREMENT = 1e-8  # below, a step that no longer shrinks is rounding
 
 

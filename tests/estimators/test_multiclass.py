@@ -1,0 +1,252 @@
+"""More than two classes: one model for all of them."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.datasets import load_digits, load_iris, load_wine, make_blobs
+from sklearn.metrics import log_loss
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from relvec import RVC, Mrvm2, Status
+from relvec.data import scan
+from relvec.kernels import Gaussian
+
+MODELS = ["mrvm1", "mrvm2", "softmax"]
+FOLDS = StratifiedKFold(4, shuffle=True, random_state=0)
+
+
+def blobs(n_rows=120, n_classes=4, seed=0, spread=1.0):
+    return make_blobs(
+        n_rows, 2, centers=n_classes, cluster_std=spread, random_state=seed
+    )
+
+
+@pytest.fixture(params=MODELS)
+def multi_class(request):
+    return request.param
+
+
+def test_shapes_and_labels(multi_class):
+    X, y = blobs()
+    names = np.array(["ash", "beech", "cedar", "elm"])
+    model = RVC(gamma=0.1, multi_class=multi_class).fit(X, names[y])
+    p = model.predict_proba(X)
+    n_vectors = len(model.relevance_)
+
+    assert model.classes_.tolist() == names.tolist()
+    assert model.dual_coef_.shape == (4, n_vectors)
+    assert model.intercept_.shape == (4,)
+    per_class = (4, n_vectors) if multi_class == "mrvm2" else (n_vectors,)
+    assert model.prior_precision_.shape == per_class
+    assert p.shape == model.decision_function(X).shape == (120, 4)
+    assert_allclose(p.sum(axis=1), 1, rtol=1e-12)
+    assert np.array_equal(model.predict(X), names[p.argmax(axis=1)])
+    assert np.array_equal(model.decision_function(X).argmax(axis=1), p.argmax(axis=1))
+    assert model.score(X, names[y]) > 0.85
+    assert n_vectors < 15
+
+
+def test_two_classes_when_asked(multi_class):
+    X, y = blobs(n_classes=2)
+    model = RVC(gamma=0.1, multi_class=multi_class).fit(X, y)
+    logistic = RVC(gamma=0.1).fit(X, y)
+
+    assert model.decision_function(X).shape == (120,)
+    assert_allclose(
+        model.predict_proba(X)[:, 1],
+        1 / (1 + np.exp(-model.decision_function(X))),
+        rtol=1e-9,
+    )
+    assert np.mean(model.predict(X) == logistic.predict(X)) > 0.95
+
+
+def test_auto_is_logistic_for_two_classes_and_mrvm1_beyond():
+    X, y = blobs()
+    three = RVC(gamma=0.1).fit(X, y)
+    asked = RVC(gamma=0.1, multi_class="mrvm1").fit(X, y)
+    two = RVC(gamma=0.1).fit(X, y == 1)
+
+    assert np.array_equal(three.predict_proba(X), asked.predict_proba(X))
+    assert two.dual_coef_.ndim == 1
+
+
+def test_weights_are_repetitions(multi_class):
+    X, y = blobs(60, 3)
+    counts = np.arange(60) % 3
+    rows = np.repeat(np.arange(60), counts)
+    settings = Mrvm2(convergence="A") if multi_class == "mrvm2" else multi_class
+    model = RVC(gamma=0.1, multi_class=settings)
+    weighted = model.fit(X, y, sample_weight=counts).predict_proba(X)
+
+    assert_allclose(weighted, model.fit(X[rows], y[rows]).predict_proba(X), atol=1e-5)
+
+
+def test_classes_are_treated_alike(multi_class):
+    """Other names, in another order, give the same probabilities."""
+    X, y = blobs(90, 3)
+    plain = RVC(gamma=0.1, multi_class=multi_class).fit(X, y).predict_proba(X)
+    turned = RVC(gamma=0.1, multi_class=multi_class).fit(X, (y + 1) % 3)
+
+    assert_allclose(turned.predict_proba(X)[:, [1, 2, 0]], plain, atol=2e-3)
+
+
+def test_the_evidence_rises_and_the_trace_tells_more():
+    X, y = blobs()
+    model = RVC(gamma=0.1, multi_class="mrvm1").fit(X, y)
+    history = model.history_
+    mean, _ = model._latent(X)
+    targets = model.scheme_.targets(y)
+    density = model.scheme_.likelihood.log_density(targets, mean, np.ones(len(y)))
+
+    assert model.status_ is Status.CONVERGED
+    assert np.diff(history["log_evidence"]).min() > -1e-6
+    assert_allclose(history["log_likelihood"][-1], density, rtol=1e-4)
+    assert np.all(history["log_joint"][1:] != history["log_likelihood"][1:])
+    for name in ("weights_change", "targets_change", "precision_change"):
+        assert np.isnan(history[name][0])
+        assert np.all(history[name][1:] >= 0)
+        assert history[name][-1] < history[name][1]
+
+
+@pytest.mark.parametrize("load", [load_iris, load_wine])
+def test_probabilities_are_worth_something(load, multi_class):
+    X, y = load(return_X_y=True)
+    model = make_pipeline(StandardScaler(), RVC(gamma="auto", multi_class=multi_class))
+    p = cross_val_predict(model, X, y, cv=FOLDS, method="predict_proba")
+
+    assert np.mean(p.argmax(axis=1) == y) > 0.94
+    assert log_loss(y, p) < 0.2
+
+
+@pytest.mark.slow
+def test_digits():
+    X, y = load_digits(return_X_y=True)
+    X = X / 16
+    model = RVC().fit(X[::2], y[::2])
+
+    assert model.score(X[1::2], y[1::2]) > 0.94
+    assert len(model.relevance_) < 60
+
+
+@pytest.mark.parametrize("design", ["dense", "low-rank", "streamed"])
+def test_designs_agree(design):
+    X, y = blobs(150, 3, seed=1)
+    dense = RVC(kernel=Gaussian(3.0), design="dense").fit(X, y)
+    other = RVC(kernel=Gaussian(3.0), design=design).fit(X, y)
+
+    assert_allclose(other.log_evidence_, dense.log_evidence_, atol=0.05)
+    assert_allclose(other.predict_proba(X), dense.predict_proba(X), atol=0.02)
+
+
+def test_blocks_of_rows_and_several_kernels():
+    X, y = blobs(200, 3, seed=2)
+    kernels = [Gaussian(1.0), Gaussian(5.0)]
+    model = RVC(kernel=kernels).fit(scan(X, target=y, block_rows=70))
+
+    assert_allclose(model.predict_proba(scan(X)), model.predict_proba(X), rtol=1e-9)
+    assert model.score(X, y) > 0.9
+    assert set(model.relevance_kernel_) <= {0, 1}
+
+
+@pytest.mark.parametrize("solver", ["mackay", "em", "variational"])
+def test_top_down_solvers(solver):
+    X, y = blobs(60, 3, seed=3)
+    model = RVC(gamma=0.1, solver=solver, tol=1e-2).fit(X, y)
+    expected = RVC(gamma=0.1).fit(X, y)
+
+    assert np.mean(model.predict(X) == expected.predict(X)) > 0.95
+    if solver != "variational":
+        assert_allclose(model.log_evidence_, expected.log_evidence_, atol=1.0)
+
+
+def test_features_themselves():
+    X, y = load_iris(return_X_y=True)
+    model = RVC(kernel=None).fit(X, y)
+
+    assert model.coef_.shape == (3, 4)
+    assert model.score(X, y) > 0.95
+
+
+class TestMrvm2:
+    """Its settings."""
+
+    def test_convergence(self):
+        X, y = blobs(60, 3)
+        by_number = RVC(gamma=0.1, multi_class=Mrvm2(warm_up=3)).fit(X, y)
+        by_change = RVC(gamma=0.1, multi_class=Mrvm2(convergence="A")).fit(X, y)
+
+        assert by_number.n_iter_ <= 63
+        assert by_change.history_["precision_change"][-1] < 0.02
+        assert by_change.status_ is Status.CONVERGED
+
+    def test_one_step_is_what_the_paper_says(self):
+        """(5), after the warm-up, in the units of the kernel."""
+        X, y = blobs(40, 3)
+        settings = Mrvm2(tau=0.5, nu=0.3, warm_up=0, threshold=1e300)
+        model = RVC(gamma=0.1, multi_class=settings, fit_intercept=False, max_iter=1)
+        with pytest.warns(UserWarning, match="max_iter"):
+            model.fit(X, y)
+        K = np.exp(-0.1 * np.sum((X[:, None] - X) ** 2, axis=2))
+        alpha = np.mean(K**2, axis=0)
+        ridge = np.linalg.inv(K.T @ K + np.diag(alpha)) @ K.T
+        weights = ridge @ np.eye(3)[y]
+        likelihood = model.scheme_.likelihood
+        seen = likelihood.pseudo_observations(np.eye(3)[y], K @ weights, np.ones(40))
+        weights = ridge @ seen.target
+
+        assert_allclose(model.prior_precision_, (2 / (weights**2 + 0.6)).T, rtol=1e-6)
+
+    def test_posterior_variance_keeps_more(self):
+        X, y = blobs(60, 3)
+        counts = [
+            len(
+                RVC(gamma=0.1, multi_class=Mrvm2(posterior_variance=on))
+                .fit(X, y)
+                .relevance_
+            )
+            for on in (False, True)
+        ]
+        assert counts[1] > counts[0]
+
+    @pytest.mark.parametrize(
+        ("settings", "message"),
+        [
+            ({"tau": -1}, "tau must be a number of at least 0"),
+            ({"nu": -1}, "nu must be a number of at least 0"),
+            ({"threshold": 0}, "threshold must be a positive number"),
+            ({"convergence": "B"}, "convergence must be one of 'N', 'A'"),
+            ({"warm_up": -1}, "warm_up must be a whole number"),
+            ({"posterior_variance": 1}, "posterior_variance must be True or False"),
+        ],
+    )
+    def test_bad_settings(self, settings, message):
+        with pytest.raises(ValueError, match=message):
+            Mrvm2(**settings)
+
+    def test_no_other_solver(self):
+        X, y = blobs(30, 3)
+        with pytest.raises(ValueError, match="'mrvm2' is a solver of its own"):
+            RVC(multi_class="mrvm2", solver="em").fit(X, y)
+
+    def test_what_does_not_fit_is_refused(self):
+        X, y = blobs(400, 3)
+        with pytest.raises(ValueError, match="multi_class='mrvm2' begins with all of"):
+            RVC(multi_class="mrvm2", memory_budget="3MB").fit(X, y)
+
+
+def test_classes_of_a_single_row():
+    X, y = blobs(40, 3)
+    y[0] = 3
+    model = RVC(gamma=0.1).fit(X, y)
+
+    assert model.classes_.tolist() == [0, 1, 2, 3]
+    assert np.isfinite(model.predict_proba(X)).all()
+
+
+def test_before_fitting():
+    from sklearn.exceptions import NotFittedError
+
+    with pytest.raises(NotFittedError):
+        RVC(multi_class="mrvm1").predict_proba([[0.0]])
