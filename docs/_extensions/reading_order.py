@@ -4,6 +4,7 @@ ORDER = (
     "plot_sinc_regression.py",
     "plot_ripley_classification.py",
     "plot_multiclass.py",
+    "plot_stability.py",
     "plot_evidence_trace.py",
     "plot_kernel_families.py",
     "plot_several_scales.py",

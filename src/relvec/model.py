@@ -27,3 +27,15 @@ class SparseModel:
             functions = evaluate(X[rows])
             mean[rows], variance[rows] = self.posterior.predict(functions)
         return mean + self.offset, variance
+
+
+@dataclass(frozen=True)
+class SparseModels:
+    """Several models of the same rows, the outputs of each beside those of others."""
+
+    models: tuple[SparseModel, ...]
+
+    def latent(self, X: AnyArray) -> tuple[Array, Array]:
+        """Mean and variance of η, (n_rows, outputs of all models) each."""
+        means, variances = zip(*(one.latent(X) for one in self.models), strict=True)
+        return np.hstack(means), np.hstack(variances)

@@ -92,3 +92,15 @@ def test_a_progress_bar_over_a_search(capsys):
 
     assert search.best_estimator_.predict(X).shape == (40,)
     assert "RVR" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("mode", ["ovr", "ovo"])
+def test_several_binary_models_are_one_task(mode):
+    """Before all of them are fitted there is no model that a step could show."""
+    X, y = two_mixtures(80, seed=0)
+    recorder = Recorder()
+    y = np.where(X[:, 0] > 0.2, 2, y)
+    model = RVC(gamma=1.0, multi_class=mode).set_callbacks(recorder).fit(X, y)
+
+    assert recorder.calls == ["setup", "begin fit", "end fit", "teardown"]
+    assert np.array_equal(recorder.models[0].predict(X), model.predict(X))

@@ -42,6 +42,10 @@ ESTIMATORS = [
     RVR(warm_start=True),
     RVC(solver="em", tol=1e-2),
     RVC(solver="variational"),
+    RVC(multi_class="mrvm1"),
+    RVC(multi_class="softmax"),
+    RVC(multi_class="ovr"),
+    RVC(multi_class="ovo"),
 ]
 
 

@@ -9,7 +9,7 @@ from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from relvec import RVC, Mrvm2, Status
+from relvec import RVC, FitWarning, Mrvm2, Status
 from relvec.data import scan
 from relvec.kernels import Gaussian
 
@@ -239,7 +239,8 @@ class TestMrvm2:
 def test_classes_of_a_single_row():
     X, y = blobs(40, 3)
     y[0] = 3
-    model = RVC(gamma=0.1).fit(X, y)
+    with pytest.warns(FitWarning, match=r"class 3 \(1 of 40 rows\)"):
+        model = RVC(gamma=0.1).fit(X, y)
 
     assert model.classes_.tolist() == [0, 1, 2, 3]
     assert np.isfinite(model.predict_proba(X)).all()

@@ -130,8 +130,15 @@ class SparseKernelModel(CallbackSupportMixin, BaseEstimator, ABC):
         trial._fit(X, y, sample_weight, task)
         self.__dict__ = trial.__dict__
         task.finish()
-        warn_about(self.status_, stacklevel=3 + WRAPPED)
+        warn_about(self.status_, stacklevel=3 + WRAPPED, words=self._outcome)
+        for remark in task.remarks:
+            warnings.warn(remark, FitWarning, stacklevel=2 + WRAPPED)
         return self
+
+    @property
+    def _outcome(self) -> str:
+        """How the fit ended, in words."""
+        return self.status_.value
 
     @abstractmethod
     def _fit(self, X: Any, y: Any, sample_weight: Any, task: Task) -> None:
@@ -376,9 +383,9 @@ class SparseKernelModel(CallbackSupportMixin, BaseEstimator, ABC):
         return tags
 
 
-def warn_about(status: Status, stacklevel: int = 3) -> None:
+def warn_about(status: Status, stacklevel: int = 3, words: str | None = None) -> None:
     """Tell how a fit ended, unless that is how it should."""
     if status in {Status.CONVERGED, Status.STOPPED}:
         return
     category = FitWarning if status.success else ConvergenceWarning
-    warnings.warn(status.value, category, stacklevel=stacklevel)
+    warnings.warn(words or status.value, category, stacklevel=stacklevel)

@@ -32,6 +32,7 @@ class Task:
 
     def __init__(self, estimator: Any, X: Any, y: Any) -> None:
         self._data = {"X": X, "y": y}
+        self.remarks: list[str] = []  # to be told when the fit is over
         self._context = None
         self._estimator = estimator
         if getattr(estimator, "_skl_callbacks", None):

@@ -8,21 +8,28 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from relvec.estimators.base import SparseKernelModel
 from relvec.estimators.callbacks import Task
+from relvec.estimators.coupling import ONE_AGAINST, coupling_for
+from relvec.estimators.joined import outcome
+from relvec.estimators.kernel_choice import KernelChoice
+from relvec.estimators.kernels_by_class import check_by_class, check_keys, listed
+from relvec.estimators.lost_classes import remark_on_lost_classes
+from relvec.estimators.one_against import Rows, fit_one_against, taken_back
 from relvec.estimators.schemes import (
     SINGLE_MODELS,
     as_mrvm2,
     probabilities,
     scheme_for,
 )
+from relvec.estimators.training import Training
 from relvec.evidence import EvidenceMaximiser, Problem, Solver, as_top_down
 from relvec.parameters import check_choice
-from relvec.typing import AnyArray, Array
+from relvec.typing import AnyArray, Array, Indices
 
-MULTI_CLASS = ("auto", *SINGLE_MODELS)
+MULTI_CLASS = ("auto", *SINGLE_MODELS, *ONE_AGAINST)
 
 
 class RVC(ClassifierMixin, SparseKernelModel):
-    """Relevance vector classification of two classes or more.
+    """Relevance vector classification of two or more classes.
 
     A kernel classifier that keeps a handful of training rows and returns
     probabilities that know how certain the model is; there is no C to tune [1]_, [2]_.
@@ -31,13 +38,16 @@ class RVC(ClassifierMixin, SparseKernelModel):
     Parameters
     ----------
     kernel : {"rbf", "laplacian", "linear", "poly", "polynomial", "sigmoid", "cosine", \
-"chi2", "additive_chi2", "precomputed"}, callable, list of these, or None, default="rbf"
+"chi2", "additive_chi2", "precomputed"}, callable, list or dict of these, or None, \
+default="rbf"
         The kernel: a name, as in :class:`sklearn.svm.SVC` and scikit-learn's
         ``pairwise_kernels``; one of :mod:`relvec.kernels` or of scikit-learn's Gaussian
         processes; or any callable of two arrays of rows that returns the matrix of
         their kernel values. Rows that are no numbers reach it as arrays of objects.
         A list makes one dictionary of several kernels, on the same centres. With None
         the features themselves are the dictionary: sparse logistic regression.
+        A dict gives every classifier of "ovr" and "ovo" its own: by class label, or by
+        pair of labels in the order of ``classes_``.
     gamma : {"scale", "auto"} or float, default="scale"
         Coefficient of the kernels by name that have one: ``"scale"`` is
         1 / (n_features · X.var()), ``"auto"`` is 1 / n_features.
@@ -61,12 +71,17 @@ default="sequential"
         that begin with all functions; flat by default.
     multi_class : {"auto", "mrvm1", "mrvm2", "softmax", "ovr", "ovo"} or Mrvm2, \
 default="auto"
-        How classes are told apart. ``"mrvm1"`` is the multinomial probit with one prior
-        for a vector in all classes; ``"mrvm2"`` has one for each vector and class, and
-        begins with all functions, so it is for small data: a :class:`Mrvm2` is this
-        with its settings. ``"softmax"`` is the multinomial logit. ``"ovr"`` and
-        ``"ovo"`` fit a model of two for each class against the rest, or for each pair.
-        ``"auto"`` is logistic for two classes and ``"mrvm1"`` for more.
+        How classes are told apart. "mrvm1" is one model with the multinomial probit and
+        one prior for a vector in all classes [3]_; "mrvm2" has one for each vector and
+        class, and begins with all functions, so it is for small data: a :class:`Mrvm2`
+        is this with its settings. "softmax" is one model with the multinomial logit.
+        The others are several models for two classes each, by scikit-learn's
+        meta-estimators: "ovr" has one for each class against the rest, whose
+        probabilities are scaled to sum to 1; "ovo" one for each pair of classes,
+        coupled by the second method of Wu, Lin and Weng [4]_. Their ``gamma`` is that
+        of all rows, ``max_iter`` is for each and ``max_seconds`` for all. Of two
+        classes both are the model of "auto", which is logistic; of more classes "auto"
+        is "mrvm1".
     schedule : {"pool", "greedy"}, default="pool"
         Whether each pass over the candidates lets many of them join a pool, where all
         is searched at once, or only the best one, as the paper has it: slow, for
@@ -114,6 +129,13 @@ default="auto"
     ----------
     classes_ : ndarray of shape (n_classes,)
         The class labels.
+    estimators_ : list of RVC
+        The models of "ovr", in the order of ``classes_``, or of "ovo", in that of
+        pairs of them, where there are more than two classes. Attributes below then have
+        a first axis for these classifiers: weights are zero and precisions infinite
+        where one does not use a vector of another. ``log_evidence_`` and ``n_iter_``
+        are sums, ``history_`` has an array ``classifier`` besides, and ``status_`` is
+        the worst.
     relevance_ : ndarray of shape (n_vectors,)
         Numbers of the training rows that are relevance vectors, through all blocks; of
         the columns for ``kernel="precomputed"``, of the features for None; -1 for
@@ -163,6 +185,9 @@ default="auto"
     .. [3] I. Psorakis, T. Damoulas and M. A. Girolami (2010), "Multiclass relevance
        vector machines: sparsity and accuracy", IEEE Transactions on Neural Networks 21,
        1588-1598.
+    .. [4] T.-F. Wu, C.-J. Lin and R. C. Weng (2004), "Probability estimates for
+       multi-class classification by pairwise coupling", Journal of Machine Learning
+       Research 5, 975-1005.
 
     Examples
     --------
@@ -226,25 +251,54 @@ default="auto"
         self.verbose = verbose
 
     def _check_parameters(self) -> None:
-        super()._check_parameters()
         mrvm2 = as_mrvm2(self.multi_class)
         if mrvm2 is None:
             check_choice("multi_class", self.multi_class, MULTI_CLASS)
-        elif as_top_down(self.solver) is not None:
+        check_by_class(self.kernel, self.multi_class)
+        super()._check_parameters()
+        if mrvm2 is not None and as_top_down(self.solver) is not None:
             msg = (
                 "multi_class='mrvm2' is a solver of its own: leave solver at "
                 f"'sequential'; got {self.solver!r}"
             )
             raise ValueError(msg)
 
+    @property
+    def _kernel_choice(self) -> KernelChoice:
+        kernel = listed(self.kernel)
+        return KernelChoice(kernel, self.gamma, self.degree, self.coef0)
+
     def _fit(self, X: Any, y: Any, sample_weight: Any, task: Task) -> None:
+        earlier = taken_back(self)
         training = self._training(X, y, sample_weight)
         check_classification_targets(training.y)
         self.classes_, labels = np.unique(training.y, return_inverse=True)
         _check_several(self.classes_)
-        self.scheme_ = scheme_for(self.multi_class, len(self.classes_))
+        if self.multi_class in ONE_AGAINST:
+            coupling = coupling_for(self.multi_class, self.classes_)
+            check_keys(self.kernel, coupling.keys)
+        if self.multi_class in ONE_AGAINST and len(self.classes_) > 2:
+            rows = Rows(X, sample_weight, training, labels, earlier)
+            fit_one_against(self, rows, coupling)
+        else:
+            self._fit_one(training, labels, task)
+        remark = remark_on_lost_classes(self, training, labels)
+        if remark is not None:
+            task.remarks.append(remark)
+
+    def _fit_one(self, training: Training, labels: Indices, task: Task) -> None:
+        """One model for all classes."""
+        # One of two against the rest or the other is the model of both.
+        name = "auto" if self.multi_class in ONE_AGAINST else self.multi_class
+        self.scheme_ = scheme_for(name, len(self.classes_))
         targets = self.scheme_.targets(labels)
         self._maximise(training, targets, self.scheme_.likelihood, task)
+
+    @property
+    def _outcome(self) -> str:
+        if not hasattr(self, "estimators_"):
+            return super()._outcome
+        return outcome(self)
 
     def _maximiser(self, problem: Problem, solver: Solver) -> EvidenceMaximiser[Any]:
         mrvm2 = as_mrvm2(self.multi_class)
@@ -262,7 +316,7 @@ default="auto"
         return self.scheme_.by_class(mean)
 
     def decision_function(self, X: Any) -> Array:
-        """Log odds of two classes, or log probabilities of several.
+        """Log odds of the second of two classes, or log probabilities of several.
 
         The uncertainty of the weights is integrated out.
 
@@ -275,7 +329,7 @@ default="auto"
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
-            For two classes positive where the second is more probable.
+            Of two classes, positive where the second is more probable.
         """
         mean, variance = self._latent(X)
         return self.scheme_.decision(mean, variance)
@@ -306,7 +360,7 @@ default="auto"
         Returns
         -------
         ndarray of shape (n_samples,)
-            Labels from ``classes_``; the first one where some are equally probable.
+            Labels from ``classes_``; the first of those that are equally probable.
         """
         probable = np.argmax(self.predict_proba(X), axis=1)
         return self.classes_[probable]

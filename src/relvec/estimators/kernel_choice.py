@@ -166,7 +166,7 @@ class KernelChoice:
         if self.selects_columns:
             return Columns()
         if isinstance(kernel, str):
-            gamma = 1.0 if kernel in _WITHOUT_GAMMA else self._gamma(training)
+            gamma = 1.0 if kernel in _WITHOUT_GAMMA else self.gamma_for(training)
             found = _NAMED[kernel](self, gamma)
             # The values of a Gaussian need not be looked at.
             return found if kernel == "rbf" else Checked(found)
@@ -177,7 +177,8 @@ class KernelChoice:
             return GaussianProcessKernel(kernel)
         return Checked(kernel)
 
-    def _gamma(self, training: Training) -> float:
+    def gamma_for(self, training: Training) -> float:
+        """What ``gamma`` means for these data."""
         if self.gamma == "auto":
             return 1 / training.n_features
         if self.gamma != "scale":

@@ -21,6 +21,11 @@ def known_precisions(before: SparseModel, basis: Basis) -> Array:
     return np.array([known.get(key, np.inf) for key in _keys(basis)])
 
 
+def function_keys(basis: Basis) -> list[Any]:
+    """Something to compare kernel functions by, the constant left out."""
+    return _keys(basis)[basis.bias :]
+
+
 def _keys(basis: Basis) -> list[Any]:
     """Something to compare functions by."""
     keys: list[Any] = ["constant"] if basis.bias else []

@@ -1,0 +1,174 @@
+"""How far a sparse solution depends on the rows it was fitted to."""
+
+from dataclasses import dataclass
+from importlib import import_module
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone, is_classifier
+from sklearn.model_selection import RepeatedKFold, RepeatedStratifiedKFold, check_cv
+from sklearn.pipeline import Pipeline
+from sklearn.utils import _safe_indexing, get_tags
+
+from relvec.typing import AnyArray, Array, Indices
+
+__all__ = ["RelevanceStability", "relevance_stability"]
+
+
+@dataclass(frozen=True)
+class RelevanceStability:
+    """How often each row was a relevance vector.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (n_samples,)
+        Number of fits in which the row was a relevance vector.
+    fits : ndarray of shape (n_samples,)
+        Number of fits in which the row took part.
+    labels : ndarray of shape (n_samples,), optional
+        Classes of the rows; None for regression.
+    """
+
+    counts: Indices
+    fits: Indices
+    labels: AnyArray | None = None
+
+    @property
+    def frequency(self) -> Array:
+        """Share of its fits in which the row was a vector; nan if it had none."""
+        return np.where(self.fits > 0, self.counts / np.maximum(self.fits, 1), np.nan)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw a bar for each row, classes side by side.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Where to draw; the current axes by default.
+
+        Returns
+        -------
+        matplotlib axes
+            With a bar as high as the row's count, and dashed lines between classes.
+        """
+        if ax is None:
+            ax = _pyplot().gca()
+        order = np.arange(len(self.counts))
+        ax.set(xlabel="row", ylabel=f"times a relevance vector, of {self.fits.max()}")
+        if self.labels is not None:
+            order = np.argsort(self.labels, kind="stable")
+            ordered = self.labels[order]
+            for border in np.flatnonzero(ordered[1:] != ordered[:-1]):
+                ax.axvline(border + 0.5, color="0.5", ls="--", lw=1)
+            if np.any(np.diff(order) < 0):
+                ax.set_xlabel("row, in the order of classes")
+        ax.vlines(np.arange(len(order)), 0, self.counts[order], lw=1.5)
+        ax.set(xlim=(-1, len(order)), ylim=(0, None))
+        return ax
+
+
+def relevance_stability(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    cv: Any = 10,
+    n_repeats: int = 10,
+    random_state: Any = None,
+) -> RelevanceStability:
+    """Count how often each row is a relevance vector over repeated folds.
+
+    A row that is a prototype of its class, and not there by chance, is a relevance
+    vector in nearly every fit it takes part in [1]_.
+
+    Parameters
+    ----------
+    estimator : RVR, RVC, or a pipeline or search that ends in one
+        Is cloned; parameters stay as they are.
+    X : array-like of shape (n_samples, n_features)
+        Rows; for ``kernel="precomputed"`` the square matrix between them.
+    y : array-like of shape (n_samples,)
+        Targets.
+    cv : int, splitter or iterable of pairs, default=10
+        Number of folds, of rows in random order and of all classes alike; or a splitter
+        of scikit-learn or the pairs of row numbers themselves, of which only the first
+        is used, to fit on.
+    n_repeats : int, default=10
+        How often the rows are divided into folds anew, if ``cv`` is a number.
+    random_state : int, RandomState instance or None, default=None
+        For the order of rows, if ``cv`` is a number. None is the same every time.
+
+    Returns
+    -------
+    RelevanceStability
+        Counts by row, and their plot.
+
+    References
+    ----------
+    .. [1] I. Psorakis, T. Damoulas and M. A. Girolami (2010), "Multiclass relevance
+       vector machines: sparsity and accuracy", IEEE Transactions on Neural Networks
+       21, 1588-1598, section VIII-F.
+
+    Examples
+    --------
+    >>> from relvec import RVC
+    >>> from relvec.data import two_mixtures
+    >>> from relvec.inspection import relevance_stability
+    >>> X, y = two_mixtures(100)
+    >>> found = relevance_stability(RVC(gamma=4.0), X, y, cv=5, n_repeats=2)
+    >>> found.fits[:4]
+    array([8, 8, 8, 8])
+    >>> bool(found.frequency.max() > 0.5)
+    True
+    """
+    if isinstance(cv, Integral):
+        make = RepeatedStratifiedKFold if is_classifier(estimator) else RepeatedKFold
+        seed = 0 if random_state is None else random_state
+        cv = make(n_splits=int(cv), n_repeats=n_repeats, random_state=seed)
+    counts, fits = np.zeros((2, len(y)), dtype=np.intp)
+    pairwise = get_tags(estimator).input_tags.pairwise
+    for train, _ in check_cv(cv).split(X, y):
+        rows = np.arange(len(y))[train]  # a mask will do
+        part = _safe_indexing(X, rows)
+        if pairwise:
+            part = _safe_indexing(part, rows, axis=1)
+        fitted = clone(estimator).fit(part, _safe_indexing(y, rows))
+        fits[rows] += 1
+        counts[rows[_relevant_rows(fitted)]] += 1
+    labels = np.asarray(y) if is_classifier(estimator) else None
+    return RelevanceStability(counts, fits, labels)
+
+
+def _relevant_rows(fitted: Any) -> Indices:
+    """Numbers of the rows that are vectors, each once."""
+    model = getattr(fitted, "best_estimator_", fitted)
+    model = model[-1] if isinstance(model, Pipeline) else model
+    if not hasattr(model, "relevance_"):
+        msg = (
+            f"{type(model).__name__} has no relevance vectors: give RVR, RVC, or a "
+            "pipeline or search that ends in one"
+        )
+        raise ValueError(msg)
+    matrix = isinstance(model.kernel, str) and model.kernel == "precomputed"
+    columns = matrix and not get_tags(model).input_tags.pairwise
+    if model.kernel is None or columns or np.any(model.relevance_ < 0):
+        msg = (
+            "relevance_ does not count rows where features, columns of a matrix or "
+            "centres of one's own are the dictionary: give a kernel, and leave "
+            "candidates as it is"
+        )
+        raise ValueError(msg)
+    return np.unique(model.relevance_)
+
+
+def _pyplot() -> Any:
+    """matplotlib, which only pictures need, or the way to get it."""
+    try:
+        return import_module("matplotlib.pyplot")
+    except ImportError as error:
+        msg = (
+            "pictures are drawn with matplotlib, which is not installed; "
+            'pip install "relvec[plots]" installs it'
+        )
+        raise ImportError(msg) from error

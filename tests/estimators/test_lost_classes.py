@@ -1,0 +1,79 @@
+"""A small class is not lost without a word."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.utils.class_weight import compute_sample_weight
+
+from relvec import RVC, FitWarning
+from relvec.data import scan
+from relvec.estimators import lost_classes
+from relvec.kernels import Gaussian
+
+RNG = np.random.default_rng(3)
+SIDE = np.repeat([-2.0, 2.0], 150)
+X = RNG.normal(0, 1, (300, 2)) + np.c_[SIDE, np.zeros(300)]
+RARE = RNG.choice(300, 4, replace=False)
+THREE = np.where(SIDE < 0, "left", "right").astype(object)
+THREE[RARE] = "rare"
+TWO = np.isin(np.arange(300), RARE)
+WORDS = r"no relevance vector and no prediction .* for class 'rare' \(4 of 300 rows\)"
+
+
+@pytest.mark.parametrize("mode", ["mrvm1", "softmax", "ovr"])
+def test_a_lost_class_is_told_with_its_numbers(mode):
+    with pytest.warns(FitWarning, match=WORDS) as caught:
+        model = RVC(multi_class=mode, gamma=0.05).fit(X, THREE)
+
+    assert [warning.filename for warning in caught] == [__file__]
+    assert "rare" not in model.predict(X)
+    assert "rare" not in THREE[model.relevance_]
+
+
+def test_one_of_two_classes():
+    with pytest.warns(FitWarning, match=r"class True \(4 of 300 rows\)"):
+        RVC(multi_class="mrvm1", gamma=0.05).fit(X, TWO)
+
+
+def test_without_vectors_of_its_own_prediction_decides():
+    """Where no row can be a vector: features, and centres of one's own."""
+    for parameters in ({"kernel": None}, {"candidates": X[:20] + 0.01}):
+        with pytest.warns(FitWarning, match=WORDS):
+            RVC(multi_class="mrvm1", **parameters).fit(X, THREE)
+
+
+@pytest.mark.parametrize("mode", ["auto", "mrvm1", "softmax", "ovr", "ovo"])
+def test_the_remedy_helps(mode):
+    weight = compute_sample_weight("balanced", THREE)
+    model = RVC(multi_class=mode, gamma=0.05).fit(X, THREE, sample_weight=weight)
+
+    assert "rare" in model.predict(X)
+
+
+def test_rows_are_classified_only_if_a_class_has_no_vector(monkeypatch):
+    def refused(decision):
+        raise AssertionError
+
+    monkeypatch.setattr(lost_classes, "probabilities", refused)
+    labels = np.where(SIDE < 0, "left", "right")
+    model = RVC(Gaussian(0.5), fit_intercept=False).fit(X, labels)
+    assert set(labels[model.relevance_]) == {"left", "right"}
+    with pytest.raises(AssertionError):
+        RVC(multi_class="mrvm1", gamma=0.05).fit(X, THREE)
+
+
+def test_blocks_are_not_read_again_for_it():
+    table = np.column_stack([X, TWO])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = RVC(multi_class="mrvm1", gamma=0.05).fit(scan(table, target=2))
+
+    assert not model.predict(X).any()
+
+
+def test_many_lost_classes_are_counted():
+    labels = (SIDE > 0).astype(int)
+    labels[::34] = np.arange(2, 11)
+    with pytest.warns(FitWarning, match=r"class 6 \(1 of 300 rows\) and 4 more: "):
+        RVC(multi_class="mrvm1", gamma=0.05).fit(X, labels)
