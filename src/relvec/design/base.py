@@ -4,8 +4,7 @@ Columns are presented with unit norm under the sample weights; ``column_norms`` 
 what they were divided by. Row weights of shape (N, 1) are shared by all outputs.
 """
 
-from collections.abc import Iterator
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -24,14 +23,13 @@ DEPENDENT = 1e-13
 LAST_GRAM_LIMIT = 1e14
 
 
-def by_output(prior_precision: Array, precision: Array) -> Iterator[tuple[Any, Any]]:
-    """α (n,) and B (N,) of every output, one pair where all of them share both."""
+def by_output(prior_precision: Array, precision: Array) -> tuple[Array, Array]:
+    """α (K, n) and B (K, N) of every output, one of each where all share both."""
     alphas, weights = np.atleast_2d(prior_precision), precision.T
     n_outputs = max(len(alphas), len(weights))
-    return zip(
+    return (
         np.broadcast_to(alphas, (n_outputs, alphas.shape[1])),
         np.broadcast_to(weights, (n_outputs, weights.shape[1])),
-        strict=True,
     )
 
 

@@ -61,7 +61,7 @@ class ExactColumns:
         self, indices: Indices, prior_precision: Array, precision: Array
     ) -> Array:
         """Lower Cholesky factors of I + A^(-1/2)ΦᵀBΦA^(-1/2), (K, n, n)."""
-        pairs = by_output(prior_precision, precision)
+        pairs = zip(*by_output(prior_precision, precision), strict=True)
         return np.stack([self._factor(indices, a, b) for a, b in pairs])
 
     def _factor(

@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -100,10 +101,10 @@ class HeldDesign(ABC):
     def factor(
         self, indices: Indices, prior_precision: Array, precision: Array
     ) -> Array:
-        pairs = by_output(prior_precision, precision)
-        return np.stack(
-            [self._factor(self._scaled_columns(indices, a), b) for a, b in pairs]
-        )
+        columns = self._columns(indices)
+        grams = [self._gram(columns, b) for b in precision.T]
+        outputs = zip(*by_output(prior_precision, precision), cycle(grams))
+        return np.stack([self._factor(columns, *output) for output in outputs])
 
     def sparsity(
         self,
@@ -116,13 +117,16 @@ class HeldDesign(ABC):
         pairs = zip(precision.T, factor, strict=True)
         return np.stack([self._sparsity(columns, b, L) for b, L in pairs])
 
-    def _factor(self, columns: Any, precision: Array) -> Array:
-        """Cholesky's factor of I + columnsᵀ diag(precision) columns."""
-        gram = self._gram(columns, precision)
+    def _factor(
+        self, columns: Any, prior_precision: Array, precision: Array, gram: Array
+    ) -> Array:
+        """Cholesky's factor of I + A^(-1/2)ΦᵀBΦA^(-1/2), given ΦᵀBΦ."""
+        root = 1 / np.sqrt(prior_precision)
         identity = np.eye(len(gram))
-        if gram.diagonal().max(initial=0.0) < GRAM_LIMIT:
-            return cholesky(gram + identity)
-        rows = self._array(columns) * np.sqrt(precision)[:, None]
+        inner = root[:, None] * gram * root
+        if inner.diagonal().max(initial=0.0) < GRAM_LIMIT:
+            return cholesky(inner + identity)
+        rows = self._array(columns) * root * np.sqrt(precision)[:, None]
         (upper,) = qr(np.vstack([rows, identity]), mode="r", check_finite=False)
         upper = upper[: len(gram)]
         lower = (np.sign(upper.diagonal())[:, None] * upper).T
