@@ -9,8 +9,9 @@ from sklearn.utils.metaestimators import available_if
 from relvec.data import RowBlocks
 from relvec.design import Budget
 from relvec.estimators.accumulation import Accumulated
-from relvec.estimators.base import SparseKernelModel, warn_about
+from relvec.estimators.base import SparseKernelModel
 from relvec.estimators.candidates import MOST_FIXED_CANDIDATES, Candidates, n_drawn
+from relvec.estimators.outcomes import warn_about
 from relvec.estimators.training import Training, targets_of
 from relvec.estimators.validation import (
     check_nothing_beside,
@@ -70,6 +71,9 @@ class IncrementalModel(SparseKernelModel):
         """
         trial = copy(self)
         trial._check_parameters()
+        if self.kernel_learning is not None:
+            msg = "partial_fit keeps its dictionary: leave kernel_learning at None"
+            raise ValueError(msg)
         first = not hasattr(trial, "accumulated_")
         if isinstance(X, RowBlocks):
             check_nothing_beside(y, sample_weight)
