@@ -23,9 +23,12 @@ from relvec.typing import Array
 
 
 def _has_rows(model: "IncrementalModel") -> bool:
-    """Whether rows can be evaluated against centres that were fixed before."""
+    """Whether rows can be evaluated against functions that were fixed before."""
     if model._kernel_choice.precomputed:
         msg = "partial_fit needs the rows themselves: kernel='precomputed' has none"
+        raise AttributeError(msg)
+    if model.kernel_learning is not None:
+        msg = "partial_fit keeps its dictionary: leave kernel_learning at None"
         raise AttributeError(msg)
     return True
 
@@ -71,9 +74,6 @@ class IncrementalModel(SparseKernelModel):
         """
         trial = copy(self)
         trial._check_parameters()
-        if self.kernel_learning is not None:
-            msg = "partial_fit keeps its dictionary: leave kernel_learning at None"
-            raise ValueError(msg)
         first = not hasattr(trial, "accumulated_")
         if isinstance(X, RowBlocks):
             check_nothing_beside(y, sample_weight)

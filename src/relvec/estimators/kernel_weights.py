@@ -62,7 +62,8 @@ def fit_mixed(model: Any, targets: Targets) -> None:
         model.kernel_weights_ = np.full(number, 1 / number)
     fit = model._fit_kernel(targets)
     for _ in range(_MOST_ROUNDS):
-        if len(model.relevance_) == 0:
+        # Nothing to learn from, or kernels so narrow that they explain every row.
+        if fit.status in _DEGENERATE or len(model.relevance_) == 0:
             return
         goal = better_weights(_mixed(model, fit, targets), model.kernel_weights_)
         found = _tried(model, targets, goal)
@@ -80,10 +81,8 @@ def _tried(model: Any, targets: Targets, goal: Array) -> tuple[Any, EvidenceFit]
         trial.warm_start = True
         trial.kernel_weights_ = before + fraction * (goal - before)
         fit = trial._fit_kernel(targets)
-        # Narrow kernels raise the evidence without end where they explain every row.
-        degenerate = fit.status in _DEGENERATE and model.status_ not in _DEGENERATE
         gain = fit.log_evidence - model.log_evidence_
-        if gain > _LEAST_GAIN and not degenerate:
+        if gain > _LEAST_GAIN and fit.status not in _DEGENERATE:
             trial.warm_start = model.warm_start
             return trial, fit
     return None
