@@ -46,6 +46,8 @@ ESTIMATORS = [
     RVC(multi_class="softmax"),
     RVC(multi_class="ovr"),
     RVC(multi_class="ovo"),
+    RVR(kernel=[Gaussian(), "linear"], kernel_learning="weights"),
+    RVC(multi_class="mrvm2"),
 ]
 
 

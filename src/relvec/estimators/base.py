@@ -10,7 +10,6 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -32,6 +31,8 @@ from relvec.estimators.candidates import (
     n_drawn,
 )
 from relvec.estimators.kernel_choice import KernelChoice
+from relvec.estimators.kernel_weights import Targets, check_mixed, fit_mixed
+from relvec.estimators.outcomes import FitWarning, warn_about
 from relvec.estimators.progress import logger, progress
 from relvec.estimators.training import Training
 from relvec.estimators.validation import (
@@ -50,7 +51,6 @@ from relvec.evidence import (
     Limits,
     Problem,
     Solver,
-    Status,
     as_hyperprior,
     as_top_down,
     maximise,
@@ -71,10 +71,6 @@ from relvec.parameters import (
 from relvec.typing import AnyArray, Array
 
 
-class FitWarning(UserWarning):
-    """A fit that ended in a special case; the message says what to do."""
-
-
 class SparseKernelModel(CallbackSupportMixin, BaseEstimator, ABC):
     """A sparse model over kernel functions centred on the training rows."""
 
@@ -83,6 +79,7 @@ class SparseKernelModel(CallbackSupportMixin, BaseEstimator, ABC):
     degree: Any
     coef0: Any
     fit_intercept: Any
+    kernel_learning: Any
     solver: Any
     polish: Any
     hyperprior: Any
@@ -146,6 +143,7 @@ class SparseKernelModel(CallbackSupportMixin, BaseEstimator, ABC):
 
     def _check_parameters(self) -> None:
         self._kernel_choice.check()
+        check_mixed(self.kernel_learning, self.kernel)
         as_hyperprior(self.hyperprior, as_top_down(self.solver))
         check_flag("polish", self.polish)
         check_flag("warm_start", self.warm_start)
@@ -172,7 +170,15 @@ class SparseKernelModel(CallbackSupportMixin, BaseEstimator, ABC):
 
     @property
     def _kernel_choice(self) -> KernelChoice:
-        return KernelChoice(self.kernel, self.gamma, self.degree, self.coef0)
+        learned = self.kernel_learning is not None
+        weights = getattr(self, "kernel_weights_", None) if learned else None
+        given = (self.gamma, self.degree, self.coef0)
+        return KernelChoice(self._kernels, *given, mixed=weights)
+
+    @property
+    def _kernels(self) -> Any:
+        """The kernel or list of kernels."""
+        return self.kernel
 
     def _training(self, X: Any, y: Any, sample_weight: Any, **checks: Any) -> Training:
         """Validated rows with their targets and weights."""
@@ -218,6 +224,15 @@ class SparseKernelModel(CallbackSupportMixin, BaseEstimator, ABC):
         offset: float = 0.0,
     ) -> None:
         """Fit the dictionary to targets (rows, outputs); keep what was found."""
+        fit = self._fit_kernel if self.kernel_learning is None else self._fit_mixed
+        fit(Targets(training, targets, likelihood, task, offset))
+
+    def _fit_mixed(self, targets: Targets) -> None:
+        fit_mixed(self, targets)
+
+    def _fit_kernel(self, targets: Targets) -> EvidenceFit:
+        """With kernels as they are."""
+        training, offset = targets.training, targets.offset
         bias = bool(self.fit_intercept)
         candidates = Candidates.of(
             self._kernel_choice, self.candidates, training, bias=bias
@@ -226,15 +241,17 @@ class SparseKernelModel(CallbackSupportMixin, BaseEstimator, ABC):
             candidates, design = self._design(candidates, training)
             problem = Problem(
                 design=design,
-                y=targets,
-                likelihood=likelihood,
+                y=targets.values,
+                likelihood=targets.likelihood,
                 sample_weight=training.weight,
                 bias=0 if bias else None,
                 start=self._start(candidates),
             )
-            steps = task.steps(partial(self._fitted_attributes, candidates, offset))
+            attributes = partial(self._fitted_attributes, candidates, offset)
+            steps = targets.task.steps(attributes)
             fit = self._searched(problem, training.seed, steps)
         self._keep(candidates, fit, offset)
+        return fit
 
     def _start(self, candidates: Candidates) -> Array | None:
         """Prior precisions to begin with, from an earlier fit or from settings."""
@@ -381,11 +398,3 @@ class SparseKernelModel(CallbackSupportMixin, BaseEstimator, ABC):
         own = isinstance(self.candidates, Integral)
         tags.input_tags.pairwise = self._kernel_choice.precomputed and not own
         return tags
-
-
-def warn_about(status: Status, stacklevel: int = 3, words: str | None = None) -> None:
-    """Tell how a fit ended, unless that is how it should."""
-    if status in {Status.CONVERGED, Status.STOPPED}:
-        return
-    category = FitWarning if status.success else ConvergenceWarning
-    warnings.warn(words or status.value, category, stacklevel=stacklevel)

@@ -10,7 +10,6 @@ from relvec.estimators.base import SparseKernelModel
 from relvec.estimators.callbacks import Task
 from relvec.estimators.coupling import ONE_AGAINST, coupling_for
 from relvec.estimators.joined import outcome
-from relvec.estimators.kernel_choice import KernelChoice
 from relvec.estimators.kernels_by_class import check_by_class, check_keys, listed
 from relvec.estimators.lost_classes import remark_on_lost_classes
 from relvec.estimators.one_against import Rows, fit_one_against, taken_back
@@ -57,6 +56,9 @@ default="rbf"
         Constant term of "poly" and "sigmoid".
     fit_intercept : bool, default=True
         Let a constant be one of the candidates.
+    kernel_learning : {"weights"}, optional
+        With "weights" a list of kernels is mixed into one, a convex combination whose
+        weights are learned from the evidence; by default each has functions of its own.
     solver : {"sequential", "mackay", "em", "variational"} or TopDown, \
 default="sequential"
         How the evidence is maximised: function by function, or by one of the classic
@@ -142,6 +144,8 @@ default="auto"
         centres given as ``candidates``.
     relevance_kernel_ : ndarray of shape (n_vectors,)
         Number of each vector's kernel in the list of kernels; 0 if there is one.
+    kernel_weights_ : ndarray of shape (n_kernels,)
+        Weights of the kernels, for ``kernel_learning="weights"``.
     relevance_vectors_ : ndarray of shape (n_vectors, n_features)
         These rows, or (n_vectors,) objects; empty for ``kernel="precomputed"`` and
         None.
@@ -209,6 +213,7 @@ default="auto"
         degree: int = 3,
         coef0: float = 0.0,
         fit_intercept: bool = True,
+        kernel_learning: str | None = None,
         solver: str = "sequential",
         polish: bool = True,
         hyperprior: Any = None,
@@ -232,6 +237,7 @@ default="auto"
         self.degree = degree
         self.coef0 = coef0
         self.fit_intercept = fit_intercept
+        self.kernel_learning = kernel_learning
         self.solver = solver
         self.polish = polish
         self.hyperprior = hyperprior
@@ -262,11 +268,16 @@ default="auto"
                 f"'sequential'; got {self.solver!r}"
             )
             raise ValueError(msg)
+        if mrvm2 is not None and self.kernel_learning is not None:
+            msg = (
+                "kernel_learning='weights' needs priors that all classes share, and "
+                "multi_class='mrvm2' has one for each: choose another"
+            )
+            raise ValueError(msg)
 
     @property
-    def _kernel_choice(self) -> KernelChoice:
-        kernel = listed(self.kernel)
-        return KernelChoice(kernel, self.gamma, self.degree, self.coef0)
+    def _kernels(self) -> Any:
+        return listed(self.kernel)
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, task: Task) -> None:
         earlier = taken_back(self)

@@ -9,8 +9,9 @@ from sklearn.utils.metaestimators import available_if
 from relvec.data import RowBlocks
 from relvec.design import Budget
 from relvec.estimators.accumulation import Accumulated
-from relvec.estimators.base import SparseKernelModel, warn_about
+from relvec.estimators.base import SparseKernelModel
 from relvec.estimators.candidates import MOST_FIXED_CANDIDATES, Candidates, n_drawn
+from relvec.estimators.outcomes import warn_about
 from relvec.estimators.training import Training, targets_of
 from relvec.estimators.validation import (
     check_nothing_beside,
@@ -22,9 +23,12 @@ from relvec.typing import Array
 
 
 def _has_rows(model: "IncrementalModel") -> bool:
-    """Whether rows can be evaluated against centres that were fixed before."""
+    """Whether rows can be evaluated against functions that were fixed before."""
     if model._kernel_choice.precomputed:
         msg = "partial_fit needs the rows themselves: kernel='precomputed' has none"
+        raise AttributeError(msg)
+    if model.kernel_learning is not None:
+        msg = "partial_fit keeps its dictionary: leave kernel_learning at None"
         raise AttributeError(msg)
     return True
 

@@ -40,6 +40,9 @@ class RVR(RegressorMixin, IncrementalModel):
         Constant term of "poly" and "sigmoid".
     fit_intercept : bool, default=True
         Centre ``y`` by its weighted mean and let a constant be one of the candidates.
+    kernel_learning : {"weights"}, optional
+        With "weights" a list of kernels is mixed into one, a convex combination whose
+        weights are learned from the evidence; by default each has functions of its own.
     solver : {"sequential", "mackay", "em", "variational"} or TopDown, \
 default="sequential"
         How the evidence is maximised: function by function, or by one of the classic
@@ -107,6 +110,8 @@ default="auto"
         centres given as ``candidates``.
     relevance_kernel_ : ndarray of shape (n_vectors,)
         Number of each vector's kernel in the list of kernels; 0 if there is one.
+    kernel_weights_ : ndarray of shape (n_kernels,)
+        Weights of the kernels, for ``kernel_learning="weights"``.
     relevance_vectors_ : ndarray of shape (n_vectors, n_features)
         These rows, or (n_vectors,) objects; empty for ``kernel="precomputed"`` and
         None.
@@ -178,6 +183,7 @@ default="auto"
         degree: int = 3,
         coef0: float = 0.0,
         fit_intercept: bool = True,
+        kernel_learning: str | None = None,
         solver: str = "sequential",
         polish: bool = True,
         hyperprior: Any = None,
@@ -201,6 +207,7 @@ default="auto"
         self.degree = degree
         self.coef0 = coef0
         self.fit_intercept = fit_intercept
+        self.kernel_learning = kernel_learning
         self.solver = solver
         self.polish = polish
         self.hyperprior = hyperprior

@@ -98,10 +98,11 @@ class Mrvm2:
             count=float(problem.sample_weight.sum()),
         )
         by_number = self.convergence == "N"
+        n_rows = int(np.ceil(problem.sample_weight.sum()))  # repetitions are rows
         return FixedPoint(
             update,
             tol=_STANDSTILL if by_number else self.tol,
-            enough=self.warm_up + len(problem.y) if by_number else None,
+            enough=self.warm_up + n_rows if by_number else None,
             warm_up=self.warm_up,
         )
 

@@ -1,0 +1,112 @@
+"""Several kernels mixed into one, with weights learned from the evidence."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from relvec import RVC, RVR
+from relvec.data import scan
+from relvec.kernels import CompactMatern, Gaussian
+
+
+def additive(n_rows=150, seed=0):
+    """Two features that matter and two that do not."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-3, 3, (n_rows, 4))
+    mean = np.sin(2 * X[:, 0]) + 0.5 * X[:, 1]
+    return X, mean + 0.1 * rng.standard_normal(n_rows), mean
+
+
+KERNELS = [Gaussian(1.0, columns=[feature]) for feature in range(4)]
+
+
+def test_features_that_do_not_matter_lose_their_kernels():
+    X, y, mean = additive()
+    learned = RVR(KERNELS, kernel_learning="weights").fit(X, y)
+
+    assert_allclose(learned.kernel_weights_.sum(), 1)
+    assert np.all(learned.kernel_weights_[:2] > 0.2)
+    assert np.all(learned.kernel_weights_[2:] < 0.02)
+    assert np.sqrt(np.mean((learned.predict(X) - mean) ** 2)) < 0.06
+    assert set(learned.relevance_kernel_) == {0}
+
+
+def test_the_evidence_is_higher_than_with_equal_weights():
+    X, y, _ = additive()
+    equal = 0.25 * KERNELS[0]
+    for kernel in KERNELS[1:]:
+        equal = equal + 0.25 * kernel
+    learned = RVR(KERNELS, kernel_learning="weights").fit(X, y)
+
+    assert learned.log_evidence_ > RVR(equal).fit(X, y).log_evidence_ + 5
+
+
+def test_the_weights_are_those_of_the_sum_of_kernels():
+    """The model is that of a kernel with these weights."""
+    X, y, _ = additive()
+    kernels = [Gaussian(1.0, columns=[0]), Gaussian(3.0)]
+    learned = RVR(kernels, kernel_learning="weights").fit(X, y)
+    first, second = learned.kernel_weights_
+    vectors = learned.relevance_vectors_
+    functions = first * kernels[0](X, vectors) + second * kernels[1](X, vectors)
+
+    assert_allclose(
+        learned.predict(X), learned.intercept_ + functions @ learned.dual_coef_
+    )
+
+
+@pytest.mark.parametrize("multi_class", ["mrvm1", "softmax"])
+def test_several_classes(multi_class):
+    X, y, _ = additive()
+    classes = (y > -0.5).astype(int) + (y > 0.5)
+    model = RVC(KERNELS, kernel_learning="weights", multi_class=multi_class, tol=1e-2)
+    model.fit(X, classes)
+
+    assert model.kernel_weights_[:2].sum() > 0.75
+    assert model.score(X, classes) > 0.85
+
+
+def test_a_warm_start_keeps_the_weights():
+    X, y, _ = additive()
+    model = RVR(KERNELS, kernel_learning="weights", warm_start=True).fit(X, y)
+    evidence = model.log_evidence_
+    model.fit(X, y)
+
+    assert model.log_evidence_ >= evidence - 1e-6
+    assert model.get_params()["warm_start"] is True
+    assert model.kernel is KERNELS
+
+
+def test_kernels_of_finite_support_stay_sparse():
+    X, y, _ = additive()
+    kernels = [CompactMatern(support=1.0), CompactMatern(support=4.0)]
+    model = RVR(kernels, kernel_learning="weights", tol=1e-2).fit(X[:, :1], y)
+
+    assert model.model_.basis.compact
+    assert_allclose(model.kernel_weights_.sum(), 1)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"kernel_learning": "magic"}, "kernel_learning must be None or 'weights'"),
+        ({"kernel": "rbf"}, "give a list of two or more; got kernel='rbf'"),
+        ({"kernel": [Gaussian()]}, "give a list of two or more"),
+    ],
+)
+@pytest.mark.parametrize("make", [RVR, RVC])
+def test_bad_settings(make, settings, message):
+    X, y, _ = additive(30)
+    model = make(**{"kernel": KERNELS, "kernel_learning": "weights", **settings})
+    with pytest.raises(ValueError, match=message):
+        model.fit(X, y > 0 if make is RVC else y)
+
+
+def test_what_cannot_be_learned():
+    X, y, _ = additive(30)
+    model = RVR(KERNELS, kernel_learning="weights")
+    with pytest.raises(ValueError, match="needs its rows in memory"):
+        model.fit(scan(X, target=y))
+    assert not hasattr(model, "partial_fit")
+    with pytest.raises(ValueError, match="needs priors that all classes share"):
+        RVC(KERNELS, kernel_learning="weights", multi_class="mrvm2").fit(X, y > 0)
