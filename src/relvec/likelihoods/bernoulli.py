@@ -17,6 +17,7 @@ import numpy as np
 from scipy.special import expit, log_expit, log_ndtr, logsumexp
 
 from relvec.likelihoods.base import PseudoObservations
+from relvec.likelihoods.classes import ClassLikelihood
 from relvec.likelihoods.logistic_bound import LogisticBound
 from relvec.typing import Array
 
@@ -27,38 +28,8 @@ _ROWS_AT_ONCE = 32_768
 
 
 @dataclass(frozen=True)
-class Bernoulli:
+class Bernoulli(ClassLikelihood):
     """y in {0, 1} with p(y = 1) = σ(η)."""
-
-    @property
-    def conjugate(self) -> bool:
-        return False
-
-    @property
-    def steady(self) -> bool:
-        return False
-
-    @property
-    def log_parameters(self) -> Array:
-        return np.empty(0)
-
-    @property
-    def noise_variance(self) -> Array:
-        return np.full(1, np.nan)
-
-    @property
-    def noise_ceiling(self) -> Array | None:
-        return None
-
-    @property
-    def noiseless(self) -> bool:
-        return False
-
-    def natural_scale(self, y: Array, sample_weight: Array) -> float:
-        return 1.0
-
-    def rescaled(self, scale: float) -> "Bernoulli":
-        return self
 
     def pseudo_observations(
         self, y: Array, eta: Array, sample_weight: Array
@@ -69,28 +40,12 @@ class Bernoulli:
         weights = sample_weight[:, None] * beta
         return PseudoObservations(target, weights, np.ones(y.shape[1]))
 
-    def curvature(self, y: Array, eta: Array, sample_weight: Array) -> None:
-        return None
-
     def log_density(self, y: Array, eta: Array, sample_weight: Array) -> float:
         terms = y * log_expit(eta) + (1 - y) * log_expit(-eta)
         return float(np.sum(sample_weight @ terms))
 
-    def refit(
-        self,
-        y: Array,
-        eta: Array,
-        sample_weight: Array,
-        freedom: Array,
-        extra: Array | float = 0.0,
-    ) -> "Bernoulli":
-        return self
-
     def lower_bound(self, eta: Array, variance: Array) -> LogisticBound:
         return LogisticBound.at(eta, variance)
-
-    def with_parameters(self, log_parameters: Array) -> "Bernoulli":
-        return self
 
 
 def moderated_log_odds(mean: Array, variance: Array) -> Array:

@@ -15,13 +15,14 @@ import numpy as np
 from scipy.special import log_expit
 
 from relvec.likelihoods.base import PseudoObservations
+from relvec.likelihoods.classes import ClassLikelihood
 from relvec.typing import Array
 
 _SMALL = 1e-3  # below, λ by its series
 
 
 @dataclass(frozen=True)
-class LogisticBound:
+class LogisticBound(ClassLikelihood):
     """The bound on p(y | η), y in {0, 1}, that touches at η = ±ξ."""
 
     xi: Array  # (N, K)
@@ -39,28 +40,6 @@ class LogisticBound:
     def steady(self) -> bool:
         return True
 
-    @property
-    def log_parameters(self) -> Array:
-        return np.empty(0)
-
-    @property
-    def noise_variance(self) -> Array:
-        return np.full(1, np.nan)
-
-    @property
-    def noise_ceiling(self) -> Array | None:
-        return None
-
-    @property
-    def noiseless(self) -> bool:
-        return False
-
-    def natural_scale(self, y: Array, sample_weight: Array) -> float:
-        return 1.0
-
-    def rescaled(self, scale: float) -> "LogisticBound":
-        return self
-
     def pseudo_observations(
         self, y: Array, eta: Array, sample_weight: Array
     ) -> PseudoObservations:
@@ -69,30 +48,14 @@ class LogisticBound:
         weights = sample_weight[:, None] * precision
         return PseudoObservations(target, weights, np.ones(y.shape[1]))
 
-    def curvature(self, y: Array, eta: Array, sample_weight: Array) -> None:
-        return None
-
     def log_density(self, y: Array, eta: Array, sample_weight: Array) -> float:
         xi = self.xi
         at_touch = log_expit(xi) - xi / 2
         terms = at_touch + (y - 0.5) * eta - self._curvature * (eta**2 - xi**2)
         return float(np.sum(sample_weight @ terms))
 
-    def refit(
-        self,
-        y: Array,
-        eta: Array,
-        sample_weight: Array,
-        freedom: Array,
-        extra: Array | float = 0.0,
-    ) -> "LogisticBound":
-        return self
-
     def lower_bound(self, eta: Array, variance: Array) -> "LogisticBound":
         return LogisticBound.at(eta, variance)
-
-    def with_parameters(self, log_parameters: Array) -> "LogisticBound":
-        return self
 
     @property
     def _curvature(self) -> Array:

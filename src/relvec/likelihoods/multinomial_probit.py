@@ -21,14 +21,15 @@ from functools import cache, cached_property
 import numpy as np
 
 from relvec.likelihoods.base import PseudoObservations
+from relvec.likelihoods.classes import ClassLikelihood
 from relvec.likelihoods.probit_integrals import Orthant, orthant
 from relvec.typing import Array, Indices
 
 _LEAST_PRECISION = 1e-12  # below, a pseudo-observation carries no information
 
 
-@dataclass(frozen=True)
-class MultinomialProbit:
+@dataclass(frozen=True, eq=False)
+class MultinomialProbit(ClassLikelihood):
     """y (N, outputs) are rows of the coding, one row for each class.
 
     A coding by contrasts leaves out what all classes have in common; that by the unit
@@ -38,38 +39,12 @@ class MultinomialProbit:
     coding: Array  # (K, outputs), orthonormal columns
     bound: bool = False
     _last: list[tuple[Array, Array, "_Rows"]] = field(
-        default_factory=list, init=False, repr=False, compare=False
+        default_factory=list, init=False, repr=False
     )
-
-    @property
-    def conjugate(self) -> bool:
-        return False
 
     @property
     def steady(self) -> bool:
         return self.bound
-
-    @property
-    def log_parameters(self) -> Array:
-        return np.empty(0)
-
-    @property
-    def noise_variance(self) -> Array:
-        return np.full(1, np.nan)
-
-    @property
-    def noise_ceiling(self) -> Array | None:
-        return None
-
-    @property
-    def noiseless(self) -> bool:
-        return False
-
-    def natural_scale(self, y: Array, sample_weight: Array) -> float:
-        return 1.0
-
-    def rescaled(self, scale: float) -> "MultinomialProbit":
-        return self
 
     def pseudo_observations(
         self, y: Array, eta: Array, sample_weight: Array
@@ -91,21 +66,8 @@ class MultinomialProbit:
     def log_density(self, y: Array, eta: Array, sample_weight: Array) -> float:
         return float(sample_weight @ self._rows(y, eta).integrals.log_z)
 
-    def refit(
-        self,
-        y: Array,
-        eta: Array,
-        sample_weight: Array,
-        freedom: Array,
-        extra: Array | float = 0.0,
-    ) -> "MultinomialProbit":
-        return self
-
     def lower_bound(self, eta: Array, variance: Array) -> "MultinomialProbit":
         return MultinomialProbit(self.coding, bound=True)
-
-    def with_parameters(self, log_parameters: Array) -> "MultinomialProbit":
-        return self
 
     def _rows(self, y: Array, eta: Array) -> "_Rows":
         """All that is integrated at η; the last is kept for the next question."""

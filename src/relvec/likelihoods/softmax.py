@@ -15,6 +15,7 @@ from scipy.special import log_softmax, ndtri, softmax
 from scipy.stats import qmc
 
 from relvec.likelihoods.base import PseudoObservations
+from relvec.likelihoods.classes import ClassLikelihood
 from relvec.typing import Array
 
 # Below this the precision of a pseudo-observation carries no information.
@@ -24,38 +25,8 @@ _ENTRIES = 4_000_000  # rows × classes × draws at a time
 
 
 @dataclass(frozen=True)
-class Softmax:
+class Softmax(ClassLikelihood):
     """y (N, K) is one for the class of the row and zero for all others."""
-
-    @property
-    def conjugate(self) -> bool:
-        return False
-
-    @property
-    def steady(self) -> bool:
-        return False
-
-    @property
-    def log_parameters(self) -> Array:
-        return np.empty(0)
-
-    @property
-    def noise_variance(self) -> Array:
-        return np.full(1, np.nan)
-
-    @property
-    def noise_ceiling(self) -> Array | None:
-        return None
-
-    @property
-    def noiseless(self) -> bool:
-        return False
-
-    def natural_scale(self, y: Array, sample_weight: Array) -> float:
-        return 1.0
-
-    def rescaled(self, scale: float) -> "Softmax":
-        return self
 
     def pseudo_observations(
         self, y: Array, eta: Array, sample_weight: Array
@@ -80,20 +51,7 @@ class Softmax:
     def log_density(self, y: Array, eta: Array, sample_weight: Array) -> float:
         return float(np.sum(sample_weight @ (y * log_softmax(eta, axis=1))))
 
-    def refit(
-        self,
-        y: Array,
-        eta: Array,
-        sample_weight: Array,
-        freedom: Array,
-        extra: Array | float = 0.0,
-    ) -> "Softmax":
-        return self
-
     def lower_bound(self, eta: Array, variance: Array) -> "Softmax":
-        return self
-
-    def with_parameters(self, log_parameters: Array) -> "Softmax":
         return self
 
 

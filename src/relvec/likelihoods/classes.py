@@ -1,0 +1,60 @@
+"""What likelihoods of classes have in common: no noise, no unit, no parameters."""
+
+from collections.abc import Callable
+from typing import Self
+
+import numpy as np
+
+from relvec.typing import Array
+
+
+class ClassLikelihood:
+    """A likelihood that is not conjugate, with nothing to estimate."""
+
+    @property
+    def conjugate(self) -> bool:
+        return False
+
+    @property
+    def steady(self) -> bool:
+        return False
+
+    @property
+    def log_parameters(self) -> Array:
+        return np.empty(0)
+
+    @property
+    def noise_variance(self) -> Array:
+        return np.full(1, np.nan)
+
+    @property
+    def noise_ceiling(self) -> Array | None:
+        return None
+
+    @property
+    def noiseless(self) -> bool:
+        return False
+
+    def natural_scale(self, y: Array, sample_weight: Array) -> float:
+        return 1.0
+
+    def rescaled(self, scale: float) -> Self:
+        return self
+
+    def curvature(
+        self, y: Array, eta: Array, sample_weight: Array
+    ) -> Callable[[Array], Array] | None:
+        return None
+
+    def refit(
+        self,
+        y: Array,
+        eta: Array,
+        sample_weight: Array,
+        freedom: Array,
+        extra: Array | float = 0.0,
+    ) -> Self:
+        return self
+
+    def with_parameters(self, log_parameters: Array) -> Self:
+        return self
