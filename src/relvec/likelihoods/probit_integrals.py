@@ -6,7 +6,8 @@ largest is, with d_j = η₁ − η_j,
     Z = ∫ N(u) ∏ⱼ Φ(u + d_j) du.                                    (1) of the paper
 
 The integrand is log-concave: with the nodes of Gauss and Hermite moved to its peak and
-scaled by its width there, few of them give ten digits however far the means are apart.
+scaled by its width there, few of them give eight digits and more, however many classes
+there are and however far apart.
 All is done with logarithms. With r = φ/Φ and averages over the integrand,
 
     ∂log Z/∂d_j = E[r_j]
