@@ -251,3 +251,14 @@ def test_before_fitting():
 
     with pytest.raises(NotFittedError):
         RVC(multi_class="mrvm1").predict_proba([[0.0]])
+
+
+def test_even_odds_are_even():
+    """Whatever rounding leaves of them, decisions and probabilities agree."""
+    X = np.zeros((6, 1))
+    model = RVC(multi_class="softmax", fit_intercept=False)
+    with pytest.warns(UserWarning, match="no basis function"):
+        model.fit(X, [0, 1] * 3)
+
+    assert np.array_equal(model.decision_function(X), np.zeros(6))
+    assert np.array_equal(model.predict(X), np.zeros(6))

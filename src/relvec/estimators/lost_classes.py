@@ -7,6 +7,7 @@ import numpy as np
 
 from relvec.estimators.schemes import probabilities
 from relvec.estimators.training import Training
+from relvec.evidence import Status
 from relvec.typing import Indices
 
 _SHOWN = 5  # classes named in a message
@@ -19,9 +20,10 @@ def remark_on_lost_classes(
 
     Training rows are classified only if a class has no vector among its rows, and not
     at all if they come in blocks, which would be one more pass over the source, or if
-    the search was stopped before its end.
+    the search was stopped before its end or came to nothing, which is told already.
     """
-    if not (training.in_memory and model.status_.success):
+    told = model.status_ is Status.EMPTY or not model.status_.success
+    if told or not training.in_memory:
         return None
     without = np.setdiff1d(labels, labels[_vectors(model, training)])
     if len(without) == 0:

@@ -147,4 +147,8 @@ def probabilities(decision: Array) -> Array:
 
 def _decision(p: Array) -> Array:
     log_p = np.log(np.maximum(p, np.finfo(float).tiny))
-    return log_p[:, 1] - log_p[:, 0] if p.shape[1] == 2 else log_p
+    if p.shape[1] > 2:
+        return log_p
+    odds = log_p[:, 1] - log_p[:, 0]
+    # Odds that probabilities cannot tell from even ones are even.
+    return np.where(np.abs(odds) < np.finfo(float).eps, 0.0, odds)
