@@ -39,10 +39,11 @@ class Pool:
     def move(self, index: int, prior_variance: float) -> None:
         """To another ν of one function."""
         change = prior_variance - self.prior_variance[index]
-        outputs = self.quality.reshape(len(self.overlap), -1, len(self.prior_variance))
-        for T, Q in zip(self.overlap, outputs, strict=True):
+        shared = len(self.quality) // len(self.overlap)
+        for k, T in enumerate(self.overlap):
             row, factor = T[index].copy(), change / (1 + change * T[index, index])
-            Q[:] -= (factor * Q[:, index])[:, None] * row
+            Q = self.quality[k * shared : (k + 1) * shared]
+            Q -= factor * Q[:, index, None] * row
             # T is symmetric: its transpose is what BLAS calls column-major.
             blas.dger(-factor, row, row, a=T.T, overwrite_a=1)
         self.prior_variance[index] = prior_variance
