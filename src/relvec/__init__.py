@@ -1,7 +1,7 @@
 """Relevance vector machines: sparse kernel models with error bars and probabilities."""
 
 from relvec.dictionary import SparseBayes, sparse_bayes
-from relvec.estimators import RVC, RVR, FitWarning
+from relvec.estimators import RVC, RVR, Adaptive, FitWarning
 from relvec.evidence import Hyperprior, Mrvm2, Status, TopDown
 
 __version__ = "0.1.0"
@@ -9,6 +9,7 @@ __version__ = "0.1.0"
 __all__ = [
     "RVC",
     "RVR",
+    "Adaptive",
     "FitWarning",
     "Hyperprior",
     "Mrvm2",

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from scipy import sparse
@@ -16,6 +16,44 @@ from relvec.typing import AnyArray, Array, Indices
 BLOCK_ENTRIES = 2_000_000
 
 
+class Functions(Protocol):
+    """Some functions of rows, each with a centre."""
+
+    @property
+    def kernel(self) -> Kernel:
+        """What they are functions of, beside their centres."""
+        ...
+
+    @property
+    def centres(self) -> AnyArray:
+        """One per function."""
+        ...
+
+    @property
+    def positive_definite(self) -> bool:
+        """Whether they are those of one kernel, known to be."""
+        ...
+
+    @property
+    def compact(self) -> bool:
+        """Whether they vanish at a distance, so that ``values`` are sparse."""
+        ...
+
+    def __len__(self) -> int: ...
+
+    def values(self, X: AnyArray) -> Any:
+        """(n_rows, n_functions), sparse if ``compact``."""
+        ...
+
+    def fill(self, X: AnyArray, functions: Array) -> None:
+        """Evaluate into an array of shape (n_rows, n_functions)."""
+        ...
+
+    def subset(self, chosen: Indices) -> "Functions":
+        """Some of them."""
+        ...
+
+
 @dataclass(frozen=True)
 class Group:
     """The functions of one kernel."""
@@ -26,21 +64,30 @@ class Group:
     def __len__(self) -> int:
         return len(self.centres)
 
+    @property
+    def positive_definite(self) -> bool:
+        return self.kernel.positive_definite
+
+    @property
+    def compact(self) -> bool:
+        return self.kernel.compact
+
+    def values(self, X: AnyArray) -> Any:
+        return self.kernel(X, self.centres)
+
     def fill(self, X: AnyArray, functions: Array) -> None:
-        """Evaluate into an array of shape (n_rows, n_functions)."""
         for columns in blocks(len(self), max(*X.shape, 1)):
             functions[:, columns] = evaluated(self.kernel, X, self.centres[columns])
 
-    def subset(self, functions: Indices) -> "Group":
-        """Some of them."""
-        return Group(self.kernel, self.centres[functions])
+    def subset(self, chosen: Indices) -> "Group":
+        return Group(self.kernel, self.centres[chosen])
 
 
 @dataclass(frozen=True)
 class Basis:
     """Turns rows of X into rows of Φ; the constant, if any, is function 0."""
 
-    groups: tuple[Group, ...]
+    groups: tuple[Functions, ...]
     bias: bool
 
     @classmethod
@@ -60,12 +107,12 @@ class Basis:
     @property
     def positive_definite(self) -> bool:
         """Whether all kernels are known to be."""
-        return all(group.kernel.positive_definite for group in self.groups)
+        return all(group.positive_definite for group in self.groups)
 
     @property
     def compact(self) -> bool:
         """Whether all kernels vanish at a distance, so that Φ is sparse."""
-        return all(group.kernel.compact for group in self.groups)
+        return all(group.compact for group in self.groups)
 
     def __call__(self, X: AnyArray) -> Array:
         """Φ (n_rows, n_functions) in column-major order, whose columns are gathered."""
@@ -80,7 +127,7 @@ class Basis:
 
     def sparse(self, X: AnyArray) -> Any:
         """The same as a sparse array, row by row, for compact kernels."""
-        values: list[Any] = [group.kernel(X, group.centres) for group in self.groups]
+        values: list[Any] = [group.values(X) for group in self.groups]
         if self.bias:
             values.insert(0, sparse.csr_array(np.ones((len(X), 1))))
         # Older versions of scipy stack arrays to a matrix.

@@ -162,3 +162,22 @@ def test_refitting_moves_the_parameters_uphill(case):
     slope = freedom - rss / likelihood.noise_variance
 
     assert np.all(move * slope[: len(move)] >= 0)
+
+
+def test_the_predictive_density_is_the_mean_of_densities(case):
+    """Over draws of the latent values; of a bound, that of what is bounded."""
+    likelihood, y, eta, _ = case
+    bounded = Bernoulli() if isinstance(likelihood, LogisticBound) else likelihood
+    mean, variance = y + 0.3 * eta, np.full(y.shape, 0.2)
+    draws = np.sqrt(0.2) * RNG.standard_normal((1000, y.shape[1]))
+    draws = np.concatenate([draws, -draws])
+
+    found = likelihood.log_predictive(y, mean, variance)
+    for row in range(3):
+        many, at = np.repeat(y[[row]], len(draws), axis=0), mean[row] + draws
+        densities = [
+            bounded.log_density(many[[i]], at[[i]], np.ones(1))
+            for i in range(len(draws))
+        ]
+        expected = np.log(np.mean(np.exp(densities)))
+        assert_allclose(found[row], expected, atol=0.05)

@@ -89,7 +89,7 @@ def test_kernels_of_finite_support_stay_sparse():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"kernel_learning": "magic"}, "kernel_learning must be None or 'weights'"),
+        ({"kernel_learning": "magic"}, "kernel_learning must be None, one of"),
         ({"kernel": "rbf"}, "give a list of two or more; got kernel='rbf'"),
         ({"kernel": [Gaussian()]}, "give a list of two or more"),
     ],

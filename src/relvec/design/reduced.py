@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from relvec.basis import Group, as_rows
+from relvec.basis import Functions, as_rows
 from relvec.design.pivots import Pivots, choose_pivots, first_batch, worst_rows
 from relvec.typing import AnyArray, Array
 
@@ -21,14 +21,16 @@ _MOST_GROWTH = 2
 class Reduced:
     """No value k(x, z) is off by more than ``tol`` times the largest k(x, x)."""
 
-    group: Group
+    group: Functions
     pivots: Pivots
     tol: float
     scale: float  # the largest k(x, x)
     finer: float  # no centre's residual is larger
 
     @classmethod
-    def of(cls, group: Group, *, tol: float, most: int, seed: int) -> "Reduced | None":
+    def of(
+        cls, group: Functions, *, tol: float, most: int, seed: int
+    ) -> "Reduced | None":
         """Pivots among the centres; None if there would have to be too many."""
         centres = as_rows(group.centres)
         scale = float(np.max(group.kernel.diagonal(centres)))

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from relvec.basis import Basis
 from relvec.data import RowBlocks
-from relvec.design import DESIGNS, Budget, DesignMatrix, Dictionary, choose_design
+from relvec.design import DESIGNS
 from relvec.estimators.callbacks import (
     WRAPPED,
     CallbackSupportMixin,
@@ -23,17 +23,12 @@ from relvec.estimators.callbacks import (
     Task,
     with_callbacks,
 )
-from relvec.estimators.candidates import (
-    Candidates,
-    check_candidates,
-    check_top_down,
-    fewer_candidates,
-    n_drawn,
-)
+from relvec.estimators.candidates import Candidates, check_candidates, n_drawn
+from relvec.estimators.dictionaries import held_dictionary
 from relvec.estimators.kernel_choice import KernelChoice
-from relvec.estimators.kernel_weights import Targets, check_mixed, fit_mixed
+from relvec.estimators.learning import Targets, check_learning, learner, n_kernels
 from relvec.estimators.outcomes import FitWarning, warn_about
-from relvec.estimators.progress import logger, progress
+from relvec.estimators.progress import progress
 from relvec.estimators.training import Training
 from relvec.estimators.validation import (
     as_objects,
@@ -80,6 +75,8 @@ class SparseKernelModel(CallbackSupportMixin, BaseEstimator, ABC):
     coef0: Any
     fit_intercept: Any
     kernel_learning: Any
+    criterion: Any
+    n_restarts: Any
     solver: Any
     polish: Any
     hyperprior: Any
@@ -143,7 +140,9 @@ class SparseKernelModel(CallbackSupportMixin, BaseEstimator, ABC):
 
     def _check_parameters(self) -> None:
         self._kernel_choice.check()
-        check_mixed(self.kernel_learning, self.kernel)
+        check_learning(
+            self.kernel_learning, self.kernel, self.criterion, self.n_restarts
+        )
         as_hyperprior(self.hyperprior, as_top_down(self.solver))
         check_flag("polish", self.polish)
         check_flag("warm_start", self.warm_start)
@@ -170,10 +169,10 @@ class SparseKernelModel(CallbackSupportMixin, BaseEstimator, ABC):
 
     @property
     def _kernel_choice(self) -> KernelChoice:
-        learned = self.kernel_learning is not None
-        weights = getattr(self, "kernel_weights_", None) if learned else None
+        learns = self.kernel_learning is not None
+        learned = getattr(self, "learned_kernels_", None) if learns else None
         given = (self.gamma, self.degree, self.coef0)
-        return KernelChoice(self._kernels, *given, mixed=weights)
+        return KernelChoice(self._kernels, *given, learned=learned)
 
     @property
     def _kernels(self) -> Any:
@@ -183,7 +182,7 @@ class SparseKernelModel(CallbackSupportMixin, BaseEstimator, ABC):
     def _training(self, X: Any, y: Any, sample_weight: Any, **checks: Any) -> Training:
         """Validated rows with their targets and weights."""
         choice = self._kernel_choice
-        count = n_drawn(self.candidates, choice.number)
+        count = n_drawn(self.candidates, n_kernels(self.kernel_learning, choice.number))
         rule = (0 if choice.selects_columns else count, self._seed())
         if isinstance(X, RowBlocks):
             check_nothing_beside(y, sample_weight)
@@ -224,28 +223,38 @@ class SparseKernelModel(CallbackSupportMixin, BaseEstimator, ABC):
         offset: float = 0.0,
     ) -> None:
         """Fit the dictionary to targets (rows, outputs); keep what was found."""
-        fit = self._fit_kernel if self.kernel_learning is None else self._fit_mixed
-        fit(Targets(training, targets, likelihood, task, offset))
-
-    def _fit_mixed(self, targets: Targets) -> None:
-        fit_mixed(self, targets)
+        everything = Targets(training, targets, likelihood, task, offset)
+        if self.kernel_learning is None:
+            self._fit_kernel(everything)
+        else:
+            learner(self.kernel_learning)(self, everything)
 
     def _fit_kernel(self, targets: Targets) -> EvidenceFit:
         """With kernels as they are."""
-        training, offset = targets.training, targets.offset
-        bias = bool(self.fit_intercept)
         candidates = Candidates.of(
-            self._kernel_choice, self.candidates, training, bias=bias
+            self._kernel_choice,
+            self.candidates,
+            targets.training,
+            bias=bool(self.fit_intercept),
         )
+        return self._fit_candidates(candidates, targets, self._start(candidates))
+
+    def _fit_candidates(
+        self, candidates: Candidates, targets: Targets, start: Array | None
+    ) -> EvidenceFit:
+        """With these functions, from these precisions if they are known."""
+        training, offset = targets.training, targets.offset
         with progress(int(self.verbose)), single_threaded():
-            candidates, design = self._design(candidates, training)
+            fitting, design = held_dictionary(self, candidates, training)
+            if fitting is not candidates:
+                candidates, start = fitting, self._start(fitting)
             problem = Problem(
                 design=design,
                 y=targets.values,
                 likelihood=targets.likelihood,
                 sample_weight=training.weight,
-                bias=0 if bias else None,
-                start=self._start(candidates),
+                bias=0 if candidates.basis.bias else None,
+                start=start,
             )
             attributes = partial(self._fitted_attributes, candidates, offset)
             steps = targets.task.steps(attributes)
@@ -291,37 +300,6 @@ class SparseKernelModel(CallbackSupportMixin, BaseEstimator, ABC):
         shadow._keep(candidates, fit, offset)
         return shadow.__dict__
 
-    def _design(
-        self, candidates: Candidates, training: Training
-    ) -> tuple[Candidates, DesignMatrix]:
-        """The candidates that fit into the budget, and how they are held."""
-        dictionary = Dictionary(
-            basis=candidates.basis,
-            rows=training.rows,
-            sample_weight=training.weight,
-            budget=Budget(as_bytes("memory_budget", self.memory_budget)),
-            seed=training.seed,
-            in_memory=training.in_memory,
-        )
-        if self._from_the_top:
-            check_top_down(self._from_the_top, dictionary)
-        choice = choose_design(self.design, dictionary)
-        if choice is None:
-            candidates = fewer_candidates(
-                candidates, dictionary, by_rule=self._may_choose_candidates
-            )
-            logger.info("candidates: %d, as many as fit", len(candidates.numbers))
-            dictionary = replace(dictionary, basis=candidates.basis)
-            choice = choose_design("streamed", dictionary)
-            assert choice is not None
-        logger.info("design: %s", choice.reason)
-        return candidates, choice.design
-
-    @property
-    def _may_choose_candidates(self) -> bool:
-        rule = isinstance(self.candidates, str) and self.candidates == "auto"
-        return rule and not self._kernel_choice.selects_columns
-
     def _solver(self, seed: int) -> Solver:
         top_down = as_top_down(self.solver)
         return Solver(
@@ -340,11 +318,10 @@ class SparseKernelModel(CallbackSupportMixin, BaseEstimator, ABC):
         posterior = fit.posterior
         basis = candidates.basis.subset(posterior.active)
         functions = posterior.active[basis.bias :] - candidates.basis.bias
-        numbers, kernels = candidates.names
         weights, precision = self._weights(posterior.mean), posterior.prior_precision
         self.model_ = SparseModel(basis, posterior, offset)
-        self.relevance_ = numbers[functions]
-        self.relevance_kernel_ = kernels[functions]
+        self.relevance_ = candidates.numbers[functions]
+        self.relevance_kernel_ = candidates.kernels[functions]
         self.relevance_vectors_ = self._vectors(basis)
         self.dual_coef_ = weights[..., basis.bias :].copy()
         self.prior_precision_ = precision[..., basis.bias :].copy()

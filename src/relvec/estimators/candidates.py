@@ -31,9 +31,10 @@ class Candidates:
     """A dictionary and what its kernel functions are called in ``relevance_``."""
 
     basis: Basis
-    # Of the centres, which all kernels share: rows, or features where these are the
+    # Of all functions but the constant: rows, or features where these are the
     # dictionary; -1 for a centre that is no row.
     numbers: Indices
+    kernels: Indices  # their numbers in the list of kernels
 
     @classmethod
     def of(
@@ -45,20 +46,26 @@ class Candidates:
         """
         centres, numbers = _centres(choice, wanted, training)
         groups = [Group(kernel, centres) for kernel in choice.resolve(training)]
-        return cls(Basis(tuple(groups), bias), numbers)
-
-    @property
-    def names(self) -> tuple[Indices, Indices]:
-        """The number of every function's centre and of its kernel, but the constant."""
-        n_kernels = len(self.basis.groups)
-        kernels = np.repeat(np.arange(n_kernels), len(self.numbers))
-        return np.tile(self.numbers, n_kernels), kernels
+        kernels = np.repeat(np.arange(len(groups)), len(numbers))
+        basis = Basis(tuple(groups), bias)
+        return cls(basis, np.tile(numbers, len(groups)), kernels)
 
     def fewer(self, count: int) -> "Candidates":
-        """So many centres, spread evenly over all."""
-        chosen = np.arange(count) * len(self.numbers) // count
-        groups = [group.subset(chosen) for group in self.basis.groups]
-        return Candidates(Basis(tuple(groups), self.basis.bias), self.numbers[chosen])
+        """Of every kernel so many functions, spread evenly over all."""
+        chosen = [np.arange(count) * len(each) // count for each in self.basis.groups]
+        groups = [
+            group.subset(mine)
+            for group, mine in zip(self.basis.groups, chosen, strict=True)
+        ]
+        starts = [part.start - self.basis.bias for part in self.basis.parts]
+        places = np.concatenate(
+            [start + mine for start, mine in zip(starts, chosen, strict=True)]
+        )
+        return Candidates(
+            Basis(tuple(groups), self.basis.bias),
+            self.numbers[places],
+            self.kernels[places],
+        )
 
 
 def _centres(
@@ -91,7 +98,8 @@ def fewer_candidates(
             "raise it, or set candidates to fewer; for kernel=None, leave out features"
         )
         raise ValueError(msg)
-    return candidates.fewer(min(affordable, len(candidates.numbers)))
+    largest = max(map(len, candidates.basis.groups))
+    return candidates.fewer(min(affordable, largest))
 
 
 def check_top_down(reason: str, dictionary: Dictionary) -> None:

@@ -213,7 +213,9 @@ default="auto"
         degree: int = 3,
         coef0: float = 0.0,
         fit_intercept: bool = True,
-        kernel_learning: str | None = None,
+        kernel_learning: Any = None,
+        criterion: str = "auto",
+        n_restarts: int = 10,
         solver: str = "sequential",
         polish: bool = True,
         hyperprior: Any = None,
@@ -238,6 +240,8 @@ default="auto"
         self.coef0 = coef0
         self.fit_intercept = fit_intercept
         self.kernel_learning = kernel_learning
+        self.criterion = criterion
+        self.n_restarts = n_restarts
         self.solver = solver
         self.polish = polish
         self.hyperprior = hyperprior
@@ -268,7 +272,10 @@ default="auto"
                 f"'sequential'; got {self.solver!r}"
             )
             raise ValueError(msg)
-        if mrvm2 is not None and self.kernel_learning is not None:
+        mixes = isinstance(self.kernel_learning, str) and (
+            self.kernel_learning == "weights"
+        )
+        if mrvm2 is not None and mixes:
             msg = (
                 "kernel_learning='weights' needs priors that all classes share, and "
                 "multi_class='mrvm2' has one for each: choose another"

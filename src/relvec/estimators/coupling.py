@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import expit, log_expit, logsumexp
 
 from relvec.basis import blocks
-from relvec.likelihoods.bernoulli import moderated_log_odds
+from relvec.likelihoods.logistic_integral import moderated_log_odds
 from relvec.typing import AnyArray, Array
 
 ONE_AGAINST = ("ovr", "ovo")

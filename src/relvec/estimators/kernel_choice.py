@@ -20,7 +20,6 @@ from relvec.kernels import (
     Polynomial,
     Sigmoid,
 )
-from relvec.kernels.mixture import Mixture
 from relvec.parameters import check_count, check_number, check_positive
 from relvec.typing import AnyArray, Array
 
@@ -92,7 +91,7 @@ class KernelChoice:
     gamma: Any
     degree: Any
     coef0: Any
-    mixed: Any = None  # weights, if several kernels are to be mixed into one
+    learned: tuple[Kernel, ...] | None = None  # the kernels, if they are known better
 
     def check(self) -> None:
         """Refuse what no data could make valid."""
@@ -135,7 +134,7 @@ class KernelChoice:
     @property
     def number(self) -> int:
         """Of kernels."""
-        return len(self.kernel) if self.several and self.mixed is None else 1
+        return len(self.kernel) if self.several else 1
 
     @property
     def selects_columns(self) -> bool:
@@ -158,10 +157,10 @@ class KernelChoice:
 
     def resolve(self, training: Training) -> list[Kernel]:
         """The kernels themselves, with what ``gamma`` means for these data."""
+        if self.learned is not None:
+            return list(self.learned)
         kernels = self.kernel if self.several else [self.kernel]
         found = [self._resolved(kernel, training) for kernel in kernels]
-        if self.mixed is not None:
-            found = [Mixture(tuple(found), self.mixed)]
         if training.drawn_rows.dtype == object and training.n_features == 1:
             return [OfObjects(kernel) for kernel in found]
         return found

@@ -8,8 +8,8 @@ from scipy.special import expit
 
 from relvec.evidence import Mrvm2
 from relvec.likelihoods import Bernoulli, Likelihood, MultinomialProbit, Softmax
-from relvec.likelihoods.bernoulli import moderated_log_odds
-from relvec.likelihoods.multinomial_probit import class_probabilities, contrasts
+from relvec.likelihoods.logistic_integral import moderated_log_odds
+from relvec.likelihoods.multinomial_probit import contrasts
 from relvec.likelihoods.softmax import softmax_probabilities
 from relvec.typing import Array, Indices
 
@@ -75,10 +75,7 @@ class Probit:
         return contrasts(self.n_classes) @ weights
 
     def decision(self, mean: Array, variance: Array) -> Array:
-        C = contrasts(self.n_classes)
-        # Every contrast has the same variance; so have differences of classes.
-        shared = np.broadcast_to(variance[:, :1], (len(mean), len(C)))
-        return _decision(class_probabilities(mean @ C.T, shared))
+        return _decision(self.likelihood.probabilities(mean, variance))
 
 
 @dataclass(frozen=True)
@@ -98,7 +95,7 @@ class ClassWiseProbit:
         return weights
 
     def decision(self, mean: Array, variance: Array) -> Array:
-        return _decision(class_probabilities(mean, variance))
+        return _decision(self.likelihood.probabilities(mean, variance))
 
 
 @dataclass(frozen=True)

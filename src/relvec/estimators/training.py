@@ -1,6 +1,6 @@
 """The rows to fit, in memory or read from a source again and again."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -70,6 +70,35 @@ class Training:
         for part, rows in self.rows.blocks(_TEMPORARIES * self.n_features):
             spread = spread.joined(Spread.of(rows, self.weight[part]))
         return spread.variance
+
+    def some(self, count: int) -> Indices:
+        """Places of at most so many rows in memory, drawn by chance, ascending."""
+        known = np.arange(len(self.y)) if self.in_memory else self.drawn
+        if len(known) == 0:
+            msg = (
+                "kernel_learning needs some rows in memory, and of these blocks none "
+                "was drawn: leave candidates at 'auto' or set it to a number"
+            )
+            raise ValueError(msg)
+        keys = np.random.default_rng(self.seed).random(len(known))
+        return known[_smallest(keys, count)]
+
+    def part(self, places: Indices) -> "Training":
+        """Rows at these places, which must be in memory, by themselves."""
+        if self.in_memory:
+            X = self.rows.whole()[places]
+        else:
+            X = self.drawn_rows[np.searchsorted(self.drawn, places)]
+        return replace(
+            self,
+            rows=Rows.of(X),
+            numbers=self.numbers[places],
+            y=self.y[places],
+            weight=self.weight[places],
+            drawn=np.arange(len(places)),
+            drawn_rows=X,
+            in_memory=True,
+        )
 
     @classmethod
     def in_arrays(

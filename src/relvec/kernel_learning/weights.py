@@ -3,8 +3,7 @@
 Solves   max over θ on the simplex of the log evidence, Φ = Σₛ θₛΦₛ
 Given    the columns Φₛ of a model's functions by every kernel, its α and its
          pseudo-observations, which are held
-By       quasi-Newton steps on z with θ = softmax z and, for every output,
-             ∂L/∂Φ = B(t̂ − Φμ)μᵀ − BΦΣ
+By       quasi-Newton steps on z with θ = softmax z
 """
 
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import softmax
 
-from relvec.evidence.moments import Moments, Solution, solve
+from relvec.kernel_learning.held import Held, Observed
 from relvec.likelihoods import PseudoObservations
 from relvec.typing import Array
 
@@ -34,32 +33,14 @@ class Mixed:
     def log_evidence(self, weights: Array) -> tuple[float, Array]:
         """Of the pseudo-observations, and its slope by the weights (S,)."""
         kernel = np.tensordot(weights, self.parts, axes=1)
-        functions = np.hstack([self.constant, kernel])
-        model = solve(self._moments(functions), self.prior_precision, self._noise)
-        slope = self._slope(functions, model)[:, self.constant.shape[1] :]
+        model = Held(
+            functions=np.hstack([self.constant, kernel]),
+            prior_precision=self.prior_precision,
+            noise_precision=self.seen.noise_precision,
+            observed=Observed(self.seen, self.count),
+        )
+        slope = model.slope[:, self.constant.shape[1] :]
         return model.log_evidence, np.tensordot(self.parts, slope, axes=2)
-
-    @property
-    def _noise(self) -> Array:
-        return self.seen.noise_precision
-
-    def _moments(self, functions: Array) -> Moments:
-        rows, target = self.seen.row_weights, self.seen.target
-        weighted = [functions * w[:, None] for w in rows.T]
-        gram = np.stack([part.T @ functions for part in weighted])
-        squares = np.sum(rows * target**2, axis=0)
-        return Moments(gram, (rows * target).T @ functions, squares, self.count)
-
-    def _slope(self, functions: Array, model: Solution) -> Array:
-        """∂L/∂Φ, summed over outputs."""
-        root = 1 / np.sqrt(self.prior_precision)
-        left = self.seen.target - functions @ model.mean.T
-        slope = (self.seen.precision * left) @ model.mean
-        sharing = len(model.mean) / len(model.shrinkage)
-        for precision, P in zip(self.seen.precision.T, model.shrinkage, strict=True):
-            Sigma = root[:, None] * P * root
-            slope -= sharing * precision[:, None] * (functions @ Sigma)
-        return slope
 
 
 def better_weights(model: Mixed, weights: Array) -> Array:

@@ -115,6 +115,10 @@ class Likelihood(Protocol):
         """
         ...
 
+    def log_predictive(self, y: Array, mean: Array, variance: Array) -> Array:
+        """log ∫ p(yₙ | η) N(η | mean, variance) dη (N,), of moments (N, K)."""
+        ...
+
     def with_parameters(self, log_parameters: Array) -> "Likelihood":
         """The same likelihood with other values for its parameters."""
         ...

@@ -58,3 +58,10 @@ class ClassLikelihood:
 
     def with_parameters(self, log_parameters: Array) -> Self:
         return self
+
+
+def log_of_own(probabilities: Array, scores: Array) -> Array:
+    """log p (N,) of the class of each row, that of the largest score (N, K)."""
+    own = np.argmax(scores, axis=1)[:, None]
+    p = np.take_along_axis(probabilities, own, axis=1)[:, 0]
+    return np.log(np.maximum(p, np.finfo(float).tiny))

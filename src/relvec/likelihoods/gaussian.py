@@ -123,6 +123,11 @@ class Gaussian:
     def lower_bound(self, eta: Array, variance: Array) -> "Gaussian":
         return self
 
+    def log_predictive(self, y: Array, mean: Array, variance: Array) -> Array:
+        total = variance + self.noise_variance
+        terms = np.log(2 * np.pi * total) + (y - mean) ** 2 / total
+        return -0.5 * np.asarray(terms.sum(axis=1))
+
     def with_parameters(self, log_parameters: Array) -> "Gaussian":
         if not self.estimated:
             return self

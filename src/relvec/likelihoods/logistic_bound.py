@@ -16,6 +16,7 @@ from scipy.special import log_expit
 
 from relvec.likelihoods.base import PseudoObservations
 from relvec.likelihoods.classes import ClassLikelihood
+from relvec.likelihoods.logistic_integral import log_moderated
 from relvec.typing import Array
 
 _SMALL = 1e-3  # below, λ by its series
@@ -56,6 +57,10 @@ class LogisticBound(ClassLikelihood):
 
     def lower_bound(self, eta: Array, variance: Array) -> "LogisticBound":
         return LogisticBound.at(eta, variance)
+
+    def log_predictive(self, y: Array, mean: Array, variance: Array) -> Array:
+        """Of the likelihood that is bounded."""
+        return log_moderated(y, mean, variance)
 
     @property
     def _curvature(self) -> Array:

@@ -21,7 +21,7 @@ from functools import cache, cached_property
 import numpy as np
 
 from relvec.likelihoods.base import PseudoObservations
-from relvec.likelihoods.classes import ClassLikelihood
+from relvec.likelihoods.classes import ClassLikelihood, log_of_own
 from relvec.likelihoods.probit_integrals import Orthant, orthant
 from relvec.typing import Array, Indices
 
@@ -68,6 +68,18 @@ class MultinomialProbit(ClassLikelihood):
 
     def lower_bound(self, eta: Array, variance: Array) -> "MultinomialProbit":
         return MultinomialProbit(self.coding, bound=True)
+
+    def log_predictive(self, y: Array, mean: Array, variance: Array) -> Array:
+        p = self.probabilities(mean, variance)
+        return log_of_own(p, y @ self.coding.T)
+
+    def probabilities(self, mean: Array, variance: Array) -> Array:
+        """P(class) (N, K) for independent outputs of these moments (N, outputs)."""
+        C = self.coding
+        if C.shape[1] < len(C):
+            # Every contrast has the same variance; so have differences of classes.
+            variance = np.broadcast_to(variance[:, :1], (len(mean), len(C)))
+        return class_probabilities(mean @ C.T, variance)
 
     def _rows(self, y: Array, eta: Array) -> "_Rows":
         """All that is integrated at η; the last is kept for the next question."""

@@ -15,7 +15,7 @@ from scipy.special import log_softmax, ndtri, softmax
 from scipy.stats import qmc
 
 from relvec.likelihoods.base import PseudoObservations
-from relvec.likelihoods.classes import ClassLikelihood
+from relvec.likelihoods.classes import ClassLikelihood, log_of_own
 from relvec.typing import Array
 
 # Below this the precision of a pseudo-observation carries no information.
@@ -53,6 +53,9 @@ class Softmax(ClassLikelihood):
 
     def lower_bound(self, eta: Array, variance: Array) -> "Softmax":
         return self
+
+    def log_predictive(self, y: Array, mean: Array, variance: Array) -> Array:
+        return log_of_own(softmax_probabilities(mean, variance), y)
 
 
 def softmax_probabilities(mean: Array, variance: Array) -> Array:

@@ -1,18 +1,16 @@
 """One kernel mixed of several, its weights learned in turn with the model."""
 
 from copy import copy
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from relvec.estimators.callbacks import Task
-from relvec.estimators.training import Training
+from relvec.estimators.learning.targets import Targets
 from relvec.evidence import EvidenceFit, Status
 from relvec.kernel_learning import Mixed, better_weights
+from relvec.kernels import Kernel
 from relvec.kernels.mixture import Mixture
 from relvec.kernels.sparse import as_dense
-from relvec.likelihoods import Likelihood
 from relvec.typing import Array
 
 _MOST_ROUNDS = 20
@@ -22,33 +20,7 @@ _DEGENERATE = (Status.INTERPOLATION, Status.PERFECT_FIT)
 _MOST_ROWS = 5000  # from which better weights are guessed; the evidence is of all
 
 
-@dataclass(frozen=True)
-class Targets:
-    """All that a search needs beside the kernel."""
-
-    training: Training
-    values: Array  # (rows, outputs)
-    likelihood: Likelihood
-    task: Task
-    offset: float
-
-
-def check_mixed(learning: Any, kernel: Any) -> None:
-    """Refuse what cannot be learned."""
-    if learning is None:
-        return
-    if not (isinstance(learning, str) and learning == "weights"):
-        msg = f"kernel_learning must be None or 'weights'; got {learning!r}"
-        raise ValueError(msg)
-    if not (isinstance(kernel, list | tuple) and len(kernel) > 1):
-        msg = (
-            "kernel_learning='weights' mixes several kernels: give a list of two or "
-            f"more; got kernel={kernel!r}"
-        )
-        raise ValueError(msg)
-
-
-def fit_mixed(model: Any, targets: Targets) -> None:
+def learn_weights(model: Any, targets: Targets) -> None:
     """Fit with the weights of the kernels as they are, then move them, in turn.
 
     The evidence does not fall: weights that are no better when the search has gone on
@@ -57,9 +29,12 @@ def fit_mixed(model: Any, targets: Targets) -> None:
     if not targets.training.in_memory:
         msg = "kernel_learning='weights' needs its rows in memory, not in blocks"
         raise ValueError(msg)
-    number = len(model.kernel)
-    if not (model.warm_start and len(getattr(model, "kernel_weights_", ())) == number):
-        model.kernel_weights_ = np.full(number, 1 / number)
+    model.__dict__.pop("learned_kernels_", None)
+    kernels = tuple(model._kernel_choice.resolve(targets.training))
+    weights = np.full(len(kernels), 1 / len(kernels))
+    if model.warm_start and len(getattr(model, "kernel_weights_", ())) == len(kernels):
+        weights = model.kernel_weights_
+    _mix(model, kernels, weights)
     fit = model._fit_kernel(targets)
     for _ in range(_MOST_ROUNDS):
         # Nothing to learn from, or kernels so narrow that they explain every row.
@@ -73,13 +48,19 @@ def fit_mixed(model: Any, targets: Targets) -> None:
         model.__dict__ = better.__dict__
 
 
+def _mix(model: Any, kernels: tuple[Kernel, ...], weights: Array) -> None:
+    model.kernel_weights_ = weights
+    model.learned_kernels_ = (Mixture(kernels, weights),)
+
+
 def _tried(model: Any, targets: Targets, goal: Array) -> tuple[Any, EvidenceFit] | None:
     """As far towards other weights as the evidence rises."""
     before = model.kernel_weights_
     for fraction in _FRACTIONS:
         trial = copy(model)
         trial.warm_start = True
-        trial.kernel_weights_ = before + fraction * (goal - before)
+        (mixture,) = model.learned_kernels_
+        _mix(trial, mixture.kernels, before + fraction * (goal - before))
         fit = trial._fit_kernel(targets)
         gain = fit.log_evidence - model.log_evidence_
         if gain > _LEAST_GAIN and fit.status not in _DEGENERATE:

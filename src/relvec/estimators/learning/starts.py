@@ -1,0 +1,76 @@
+"""Length scales to begin with, from the distances between rows."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.spatial.distance import pdist
+
+from relvec.kernel_learning import Range
+from relvec.kernels.radial import Radial
+from relvec.typing import AnyArray, Array
+
+_MOST_ROWS = 500
+_NEAR, _FAR = 0.02, 0.98  # quantiles of the distances of pairs
+_NARROWEST = 0.6  # of the near distance
+_NARROWEST_OF_SEVERAL = 0.7  # where a dictionary has several
+_CENTRE = 1 / 1.5  # of the median distance, where a search begins
+_WIDER, _NARROWER = 100.0, 20.0  # than the median distance: as far as scales may go
+
+
+@dataclass(frozen=True)
+class Distances:
+    """Between rows whose features are divided by a shape."""
+
+    shape: Array  # (1 or d,) relative scales of the features that the kernel sees
+    near: float
+    median: float
+    far: float
+
+    @classmethod
+    def of(cls, rows: Array, shape: Array, seed: int) -> "Distances":
+        """Of some of the rows (N, features that the kernel sees)."""
+        if len(rows) > _MOST_ROWS:
+            generator = np.random.default_rng(seed)
+            rows = rows[generator.choice(len(rows), _MOST_ROWS, replace=False)]
+        apart = pdist(rows / shape)
+        apart = apart[apart > 0]
+        if len(apart) == 0:
+            return cls(shape, 1.0, 1.0, 1.0)
+        near, median, far = np.quantile(apart, [_NEAR, 0.5, _FAR])
+        return cls(shape, float(near), float(median), float(far))
+
+    def widths(self, number: int) -> Array:
+        """So many from narrow to wide, in geometric progression."""
+        if number == 1:
+            return np.array([self.centre])
+        return np.geomspace(_NARROWEST * self.near, self.far, number)
+
+    def several(self, number: int) -> Array:
+        """So many for one dictionary, the narrowest about as wide as rows are apart."""
+        return np.geomspace(_NARROWEST_OF_SEVERAL * self.near, self.median, number)
+
+    @property
+    def centre(self) -> float:
+        """A width that is rarely far from the best."""
+        return _CENTRE * self.median
+
+    @property
+    def allowed(self) -> Range:
+        """Within which scales may move."""
+        unit = np.log(self.median * self.shape)
+        return Range(unit - np.log(_NARROWER), unit + np.log(_WIDER))
+
+
+def given_shape(kernel: Radial) -> Array:
+    """Relative scales of the features, as far as the kernel has any: (1 or d,)."""
+    given = np.atleast_1d(kernel.scale)
+    return given / np.exp(np.mean(np.log(given)))
+
+
+def natural_shape(kernel: Radial, rows: AnyArray) -> Array:
+    """One for each feature: the kernel's own, or else standard deviations (d,)."""
+    given = given_shape(kernel)
+    if len(given) > 1:
+        return given
+    spread = rows.std(axis=0)
+    return np.where(spread > 0, spread, 1.0)

@@ -1,0 +1,196 @@
+"""Kernels tried one after another on the same rows, and judged."""
+
+from copy import copy
+from dataclasses import dataclass, field, replace
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from relvec.estimators.learning.checks import as_varying, radial, radial_place
+from relvec.estimators.learning.targets import Targets
+from relvec.estimators.progress import logger
+from relvec.evidence import EvidenceFit, Status
+from relvec.kernel_learning import CRITERIA, Judged, Observed, Placed
+from relvec.kernels import Kernel
+from relvec.kernels.radial import Radial
+from relvec.kernels.varying import Varying
+from relvec.typing import AnyArray, Array
+
+_FOLDS = 3
+_LEAST_SECONDS = 1e-3
+_STOPPED = (Status.MAX_SECONDS, Status.STOPPED)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A model with one kernel."""
+
+    model: Any
+    fit: EvidenceFit
+    scales: Array  # (1 or d,) of the kernel that learns
+    loss: float  # by the criterion
+
+    @property
+    def ended(self) -> bool:
+        """Whether there is no time for another, or somebody wants no more."""
+        return self.fit.status in _STOPPED
+
+
+@dataclass
+class Trials:
+    """What all trials have in common, and what came of them."""
+
+    model: Any  # unfitted
+    targets: Targets
+    kernels: list[Kernel]
+    started: float
+    done: list[Trial] = field(default_factory=list)
+
+    @property
+    def place(self) -> int:
+        """Of the kernel that learns, in the list of kernels."""
+        return radial_place(self.kernels, self.model.kernel_learning)
+
+    @property
+    def template(self) -> Radial:
+        """That kernel, as it was given."""
+        found = radial(self.kernels[self.place])
+        assert found is not None
+        return found
+
+    @property
+    def rows(self) -> AnyArray:
+        """The rows."""
+        return self.targets.training.rows.whole()
+
+    @property
+    def seen_rows(self) -> Array:
+        """What the kernel that learns sees of them."""
+        return self.template._seen(self.rows, None)[0]
+
+    @property
+    def seed(self) -> int:
+        """For everything that is drawn."""
+        return self.targets.training.seed
+
+    def with_scales(self, *scales: Array) -> tuple[Kernel, ...]:
+        """The kernels, one with each of these length scales for that which learns."""
+        kernels: list[Kernel] = list(self.kernels)
+        learned = [scaled(self.template, each) for each in scales]
+        kernels[self.place : self.place + 1] = learned
+        return tuple(kernels)
+
+    def fitted(self, targets: Targets, kernels: tuple[Kernel, ...]) -> tuple[Any, Any]:
+        """A model of its own, and its fit."""
+        trial = copy(self.model)
+        trial.learned_kernels_ = kernels
+        trial.max_seconds = self.seconds_left
+        fit = trial._fit_kernel(targets)
+        trial.max_seconds = self.model.max_seconds
+        return trial, fit
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Of the time that all may take."""
+        if self.model.max_seconds is None:
+            return None
+        left = self.model.max_seconds - (perf_counter() - self.started)
+        return max(float(left), _LEAST_SECONDS)
+
+    def of(self, scales: Array) -> Trial:
+        """The model with these length scales, judged."""
+        model, fit = self.fitted(self.targets, self.with_scales(scales))
+        criterion = self.model.criterion
+        if criterion == "cv":
+            loss = self._cross_validated(scales)
+        else:
+            loss = CRITERIA[criterion](judged(model, fit, self.targets))
+        trial = Trial(model, fit, scales, loss)
+        self.done.append(trial)
+        words = np.array2string(scales, precision=3, separator=", ")
+        logger.info("length scale %s: %s %.4f", words, criterion, loss)
+        return trial
+
+    def _cross_validated(self, scales: Array) -> float:
+        """Log loss of rows that the model has not seen."""
+        total = 0.0
+        for fitted, left in self.targets.folds(_FOLDS):
+            model, fit = self.fitted(fitted, self.with_scales(scales))
+            mean, variance = model.model_.latent(left.training.rows.whole())
+            terms = fit.likelihood.log_predictive(
+                left.values, mean - left.offset, variance
+            )
+            total -= float(left.training.weight @ terms)
+        return total / float(self.targets.training.weight.sum())
+
+    @property
+    def history(self) -> dict[str, AnyArray]:
+        """Of all trials, in their order."""
+        size = max((len(trial.scales) for trial in self.done), default=1)
+        return {
+            "length_scale": np.array([np.zeros(size) + t.scales for t in self.done]),
+            "criterion": np.array([trial.loss for trial in self.done]),
+            "log_evidence": np.array([trial.fit.log_evidence for trial in self.done]),
+            "n_vectors": np.array([len(trial.model.relevance_) for trial in self.done]),
+        }
+
+
+def scaled(kernel: Radial, scales: Array) -> Radial:
+    """The same kernel with other length scales."""
+    value = float(scales[0]) if len(scales) == 1 else scales.copy()
+    return replace(kernel, length_scale=value, width=None)
+
+
+def judged(model: Any, fit: EvidenceFit, targets: Targets) -> Judged:
+    """A fit as criteria see it."""
+    training, basis = targets.training, model.model_.basis
+    places = np.searchsorted(training.numbers, model.relevance_)
+    own = np.where(model.relevance_ >= 0, places, -1)
+    return Judged(
+        y=targets.values,
+        sample_weight=training.weight,
+        likelihood=fit.likelihood,
+        functions=basis(training.rows.whole()),
+        posterior=model.model_.posterior,
+        own=np.concatenate([np.full(int(basis.bias), -1), own]),
+        log_evidence=fit.log_evidence,
+    )
+
+
+def observed(fit: EvidenceFit, targets: Targets, eta: Array) -> Observed:
+    """What the data are to a model with these latent values."""
+    weight = targets.training.weight
+    seen = fit.likelihood.pseudo_observations(targets.values, eta, weight)
+    return Observed(seen, float(weight.sum()), fit.likelihood.noise_ceiling)
+
+
+def placed(model: Any, fit: EvidenceFit, data: Observed, X: AnyArray) -> Placed:
+    """A model's functions on these rows, those of the learned kernels to be moved."""
+    basis = model.model_.basis
+    others, moving = [np.arange(int(basis.bias))], []
+    groups: list[Varying] = []
+    for group, part in zip(basis.groups, basis.parts, strict=True):
+        varying = as_varying(group)
+        mine = np.arange(part.start, part.stop)
+        if varying is None:
+            others.append(mine)
+        else:
+            moving.append(mine)
+            groups.append(varying)
+    fixed = np.concatenate(others)
+    numbers = np.concatenate([fixed, *moving])
+    # Where every class has its own: what they have in common.
+    precision = 1 / np.mean(1 / np.atleast_2d(fit.posterior.prior_precision), axis=0)
+    return Placed(
+        X=X,
+        fixed=basis.subset(fixed)(X),
+        varying=Varying(
+            groups[0].kernel,
+            np.concatenate([group.centres for group in groups]),
+            np.concatenate([group.scales for group in groups]),
+        ),
+        prior_precision=precision[numbers],
+        noise_precision=data.seen.noise_precision,
+        numbers=numbers,
+    )

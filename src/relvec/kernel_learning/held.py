@@ -1,0 +1,124 @@
+"""A model whose functions are held, and how its evidence changes with their values.
+
+Given    functions Φ, precisions α and pseudo-observations t̂ with precision B
+Gives    the log evidence L and, summed over outputs,
+
+    ∂L/∂Φ      = B(t̂ − Φμ)μᵀ − BΦΣ
+    ∂L/∂log αᵢ = ½(1 − pᵢ − mᵢ²)                (P and m as in ``evidence.moments``)
+    ∂L/∂log β  = ½(N − Σ(1 − pᵢ) − ρ)           ρ = β·residual
+
+The first is (27) of Yuan et al. with the factor σ⁻² that it lacks.
+"""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from relvec.evidence.moments import Moments, Solution, solve
+from relvec.evidence.newton import Ascent, ascend
+from relvec.likelihoods import PseudoObservations
+from relvec.typing import Array
+
+
+@dataclass(frozen=True)
+class Observed:
+    """What the data are to a model: held while its functions move."""
+
+    seen: PseudoObservations
+    count: float  # Σv
+    ceiling: Array | None = None  # of the noise precision; None: it is not estimated
+
+    def moments(self, functions: Array) -> Moments:
+        """Inner products with and of functions (N, n)."""
+        rows, target = self.seen.row_weights, self.seen.target
+        gram = np.stack([functions.T @ (functions * w[:, None]) for w in rows.T])
+        squares = np.sum(rows * target**2, axis=0)
+        products = np.broadcast_to(rows * target, target.shape).T @ functions
+        return Moments(gram, products, squares, self.count)
+
+
+@dataclass(frozen=True)
+class Held:
+    """Functions with the precisions of their weights and of the noise."""
+
+    functions: Array  # (N, n)
+    prior_precision: Array  # (n,)
+    noise_precision: Array  # (K or 1,)
+    observed: Observed
+
+    @cached_property
+    def solution(self) -> Solution:
+        """The posterior."""
+        moments = self.observed.moments(self.functions)
+        return solve(moments, self.prior_precision, self.noise_precision)
+
+    @property
+    def log_evidence(self) -> float:
+        """Of the pseudo-observations."""
+        return self.solution.log_evidence
+
+    @property
+    def eta(self) -> Array:
+        """Φμ (N, K)."""
+        return self.functions @ self.solution.mean.T
+
+    @property
+    def _shrinkage(self) -> Array:
+        """p (K, n)."""
+        p = self.solution.shrinkage.diagonal(axis1=1, axis2=2)
+        return np.broadcast_to(p, self.solution.mean.shape)
+
+    @property
+    def slope(self) -> Array:
+        """∂L/∂Φ (N, n)."""
+        model, seen = self.solution, self.observed.seen
+        root = 1 / np.sqrt(self.prior_precision)
+        precision = seen.row_weights * self.noise_precision
+        slope = (precision * (seen.target - self.eta)) @ model.mean
+        sharing = len(model.mean) / len(model.shrinkage)
+        for b, P in zip(precision.T, model.shrinkage, strict=True):
+            Sigma = root[:, None] * P * root
+            slope -= sharing * b[:, None] * (self.functions @ Sigma)
+        return slope
+
+    @property
+    def precision_slope(self) -> Array:
+        """∂L/∂log α (n,)."""
+        terms = 1 - self._shrinkage - self.solution.scaled_mean**2
+        return 0.5 * np.asarray(terms.sum(axis=0))
+
+    @property
+    def noise_slope(self) -> Array:
+        """∂L/∂log β (K,)."""
+        left = self.observed.count - np.sum(1 - self._shrinkage, axis=1)
+        return 0.5 * np.asarray(left - self.noise_precision * self.solution.residual)
+
+    @property
+    def worth(self) -> Array:
+        """Nats that deleting each function would cost (n,), eq. 37 of Tipping & Faul.
+
+        That is with all else held.
+        """
+        p = self._shrinkage
+        terms = self.solution.scaled_mean**2 / p + np.log(p)
+        return 0.5 * np.asarray(terms.sum(axis=0))
+
+    def settled(self, tol: float, most: int) -> Ascent:
+        """α and the noise moved to where the evidence is highest near by.
+
+        Functions without a finite optimum leave; ``chosen`` are those left.
+        """
+        norms = np.linalg.norm(self.functions, axis=0)
+        norms[norms == 0] = 1.0
+        moments = self.observed.moments(self.functions / norms)
+        found = ascend(
+            moments,
+            self.prior_precision / norms**2,
+            self.noise_precision,
+            ceiling=self.observed.ceiling,
+            tol=tol,
+            most=most,
+        )
+        precision = found.prior_precision * norms[found.chosen] ** 2
+        return replace(found, prior_precision=precision)

@@ -1,0 +1,144 @@
+"""Length scales of each function's own, in a model that is thinned out.
+
+Solves   max over log ℓ, log α, log β of the log evidence, and of a Gaussian prior of
+         log ℓ if one is set
+Given    the functions of a model and the observations
+By       quasi-Newton steps on all of them together, or on log ℓ alone
+
+Raised for as long as it rises, the evidence takes in what is noise: each function has
+a place, a scale and a precision to be chosen, and only the weight is paid for. So
+functions are left out again one by one, the one worth least first, scales moving in
+between, and of all models on the way the one of the least charged loss is kept.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from relvec.kernel_learning.held import Observed
+from relvec.kernel_learning.scales import Placed, Range, lowest
+from relvec.typing import Array
+
+_LARGEST_PRECISION_STEP = 12.0  # in log α
+_LARGEST_NOISE_STEP = 3.0  # in log β
+_FINAL_TOL, _FINAL_STEPS = 1e-4, 200
+_MUCH_WORSE = 0.15  # nats per observation, at which elimination ends
+
+
+@dataclass(frozen=True)
+class ScalePrior:
+    """log ℓ ~ N(centre, 1/precision), for each function and feature by itself."""
+
+    centre: Array  # (1, 1 or d)
+    precision: float
+
+    def log_density(self, log_scales: Array) -> tuple[float, Array]:
+        """But for a constant, and its slope."""
+        apart = log_scales - self.centre
+        return -0.5 * self.precision * float(np.sum(apart**2)), -self.precision * apart
+
+
+@dataclass(frozen=True)
+class OwnScales:
+    """How scales of their own are learned."""
+
+    allowed: Range
+    steps: int = 8  # at a time
+    prior: ScalePrior | None = None
+    joint: bool = True  # whether α and β move along
+
+    def better(self, model: Placed, observed: Observed) -> Placed:
+        """After some steps; then α and β settle, if they move along."""
+        if len(model.varying) == 0:
+            return model
+        parts = _Parts(model, self.joint, self.joint and observed.ceiling is not None)
+        start, limits = parts.start(self.allowed)
+
+        def falling(x: Array) -> tuple[float, Array]:
+            trial = parts.model(x)
+            values, by_log_scales = trial.varying.with_slopes(trial.X)
+            held = trial.held(observed, values)
+            slope = by_log_scales(held.slope[:, trial.fixed.shape[1] :])
+            value = held.log_evidence
+            if self.prior is not None:
+                log_prior, pull = self.prior.log_density(np.log(trial.varying.scales))
+                value, slope = value + log_prior, slope + pull
+            slopes = [slope.ravel()]
+            if parts.precisions:
+                slopes.append(held.precision_slope)
+            if parts.noise:
+                slopes.append(held.noise_slope)
+            return -value, -np.concatenate(slopes)
+
+        found = lowest(falling, start, limits, self.steps)
+        moved = parts.model(found)
+        return self._settled(moved, observed) if self.joint else moved
+
+    def _settled(self, model: Placed, observed: Observed) -> Placed:
+        return model.settled(observed, _FINAL_TOL, _FINAL_STEPS)[0]
+
+    def thinned(
+        self,
+        model: Placed,
+        observed: Observed,
+        observe: Callable[[Array], Observed],
+        loss: Callable[[Array, int], float],
+    ) -> Placed:
+        """The best of the models met when functions are left out one by one.
+
+        ``observe`` tells what the data are at another η, ``loss`` judges η with so many
+        functions.
+        """
+        best, least = model, np.inf
+        while True:
+            held = model.held(observed)
+            eta, n_fixed = held.eta, model.fixed.shape[1]
+            found = loss(eta, len(model.prior_precision))
+            if found <= least:
+                best, least = model, found
+            if found > least + _MUCH_WORSE or len(model.varying) <= 1:
+                return best
+            worth = held.worth[n_fixed:]
+            left = np.delete(np.arange(len(held.worth)), n_fixed + np.argmin(worth))
+            observed = observe(eta)
+            fewer = self._settled(model.subset(left), observed)
+            model = self.better(fewer, observed)
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """All that moves as one vector: log ℓ, perhaps log α, perhaps log β."""
+
+    origin: Placed
+    precisions: bool
+    noise: bool
+
+    def start(self, allowed: Range) -> tuple[Array, tuple[Array, Array]]:
+        """Where the search begins, and its limits."""
+        scales = np.log(self.origin.varying.scales)
+        start = [scales.ravel()]
+        low = [np.broadcast_to(allowed.low, scales.shape).ravel()]
+        high = [np.broadcast_to(allowed.high, scales.shape).ravel()]
+        for moves, values, step in (
+            (self.precisions, self.origin.prior_precision, _LARGEST_PRECISION_STEP),
+            (self.noise, self.origin.noise_precision, _LARGEST_NOISE_STEP),
+        ):
+            if moves:
+                start.append(np.log(values))
+                low.append(start[-1] - step)
+                high.append(start[-1] + step)
+        return np.concatenate(start), (np.concatenate(low), np.concatenate(high))
+
+    def model(self, x: Array) -> Placed:
+        origin = self.origin
+        shape, n_functions = origin.varying.scales.shape, len(origin.prior_precision)
+        scales, x = np.exp(x[: np.prod(shape)].reshape(shape)), x[np.prod(shape) :]
+        precision, noise = origin.prior_precision, origin.noise_precision
+        if self.precisions:
+            precision, x = np.exp(x[:n_functions]), x[n_functions:]
+        if self.noise:
+            noise = np.exp(x)
+        return replace(
+            origin.scaled(scales), prior_precision=precision, noise_precision=noise
+        )

@@ -1,0 +1,116 @@
+"""Functions of one kernel whose length scales are each centre's own.
+
+With s = Σⱼ (xⱼ − zⱼ)²/ℓⱼ² and k = f(s), the derivatives are
+
+    ∂k/∂log ℓⱼ = −2 f′(s)·(xⱼ − zⱼ)²/ℓⱼ²        ∂k/∂xⱼ = 2 f′(s)·(xⱼ − zⱼ)/ℓⱼ²
+
+and are never formed for all pairs and features: what is asked for are their sums over
+rows or centres, which are products of matrices.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from relvec.kernels.distances import apply, differences, squared_distances
+from relvec.kernels.radial import Radial
+from relvec.typing import AnyArray, Array, Indices
+
+_FEW_FEATURES = 4  # up to these, differences are taken one by one, which is exact
+
+
+@dataclass(frozen=True)
+class Varying:
+    """x ↦ f(‖(x − zₘ)/ℓₘ‖²) for every centre zₘ."""
+
+    kernel: Radial  # but for its length scale
+    centres: AnyArray  # (n, n_features)
+    scales: Array  # (n, 1), or (n, d) for the d features that the kernel sees
+
+    positive_definite = False  # as a function of rows and centres it is no kernel
+    compact = False
+
+    def __len__(self) -> int:
+        return len(self.centres)
+
+    def values(self, X: AnyArray) -> Array:
+        """(n_rows, n)."""
+        return apply(self.kernel._profile, self._squares(X))
+
+    def fill(self, X: AnyArray, functions: Array) -> None:
+        """Evaluate into an array of shape (n_rows, n)."""
+        functions[...] = self.values(X)
+
+    def subset(self, chosen: Indices) -> "Varying":
+        """Some of them."""
+        return Varying(self.kernel, self.centres[chosen], self.scales[chosen])
+
+    def with_slopes(self, X: AnyArray) -> tuple[Array, Callable[[Array], Array]]:
+        """Values, and what turns a slope by them into one by log ℓ, shaped as scales.
+
+        That by the values is (n_rows, n), of whatever is a function of them.
+        """
+        squares = self._squares(X)
+        values = apply(self.kernel._profile, squares.copy())
+
+        def by_log_scales(slope: Array) -> Array:
+            pulled = -2 * slope * self.kernel._slope(squares)
+            if self.scales.shape[1] == 1:
+                return np.einsum("nm,nm->m", pulled, squares)[:, None]
+            return self._by_feature(X, pulled)
+
+        return values, by_log_scales
+
+    def position_slopes(self, X: AnyArray, weights: Array) -> Array:
+        """∂/∂x Σₘ weightsₘ kₘ(x) at every row, (n_rows, features seen)."""
+        rows, centres = self._centred(X)
+        inverse = np.broadcast_to(self.scales**-2.0, centres.shape)
+        steep = 2 * self.kernel._slope(self._squares(X)) * weights
+        return np.asarray(rows * (steep @ inverse) - steep @ (centres * inverse))
+
+    def _centred(self, X: AnyArray) -> tuple[Array, Array]:
+        """The features seen, from an origin among the centres."""
+        rows, centres, _ = self.kernel._seen(X, self.centres)
+        origin = centres.mean(axis=0) if len(centres) else 0.0
+        return rows - origin, centres - origin
+
+    def _squares(self, X: AnyArray) -> Array:
+        """s (n_rows, n)."""
+        rows, centres = self._centred(X)
+        if self.scales.shape[1] == 1:
+            # Scaling first keeps squares in range for features of any magnitude.
+            unit = self._unit
+            squares = squared_distances(rows / unit, centres / unit, exact=self._exact)
+            return np.asarray(squares / (self.scales[:, 0] / unit) ** 2)
+        if self._exact or rows.shape[1] <= _FEW_FEATURES:
+            squares = np.zeros((len(rows), len(centres)))
+            for j, scales in enumerate(self.scales.T):
+                squares += (differences(rows, centres, j) / scales) ** 2
+            return squares
+        inverse = self.scales**-2.0
+        squares = rows**2 @ inverse.T - 2 * rows @ (centres * inverse).T
+        squares += np.sum(centres**2 * inverse, axis=1)
+        return np.maximum(squares, 0, out=squares)
+
+    @property
+    def _unit(self) -> float:
+        return float(np.exp(np.mean(np.log(self.scales)))) if len(self) else 1.0
+
+    @property
+    def _exact(self) -> bool:
+        return self.kernel._rough
+
+    def _by_feature(self, X: AnyArray, pulled: Array) -> Array:
+        """Σ over rows of pulled·(xⱼ − zⱼ)²/ℓⱼ², (n, d)."""
+        rows, centres = self._centred(X)
+        if rows.shape[1] <= _FEW_FEATURES:
+            sums = [
+                np.einsum("nm,nm->m", pulled, differences(rows, centres, j) ** 2)
+                for j in range(rows.shape[1])
+            ]
+            return np.column_stack(sums) / self.scales**2
+        sums_of_rows = pulled.T @ rows
+        total = pulled.sum(axis=0)[:, None]
+        spread = pulled.T @ rows**2 - 2 * centres * sums_of_rows + centres**2 * total
+        return np.asarray(spread / self.scales**2)
