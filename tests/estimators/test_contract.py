@@ -8,7 +8,7 @@ from sklearn.base import is_classifier
 from sklearn.gaussian_process import kernels as gaussian_process
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from relvec import RVC, RVR
+from relvec import RVC, RVR, Adaptive
 from relvec.estimators import FitWarning
 from relvec.kernels import CompactMatern, Gaussian, Matern
 
@@ -48,6 +48,14 @@ ESTIMATORS = [
     RVC(multi_class="ovo"),
     RVR(kernel=[Gaussian(), "linear"], kernel_learning="weights"),
     RVC(multi_class="mrvm2"),
+    RVR(kernel_learning="width", n_restarts=4),
+    RVR(kernel_learning="auto", n_restarts=4),
+    RVR(kernel_learning="adaptive"),
+    RVR(Matern(), kernel_learning="adaptive-ard", n_restarts=2),
+    RVR(kernel_learning=Adaptive()),
+    RVC(kernel_learning="ard", n_restarts=4),
+    RVC(kernel_learning="width", multi_class="ovr", n_restarts=3),
+    RVC(kernel_learning="adaptive"),
 ]
 
 

@@ -8,7 +8,8 @@ charged    − log p(y | η̂)/N − log(1 − 3n/N), with the noise RSS/N where
            for having been chosen (Friedman's rule for adaptive splines).
 left out   the log predictive density of every row by the posterior without it, and
            without the function that is centred on it: α of that function was fitted to
-           this row, and would not have been without it.
+           this row, and would not have been without it. Of a row that counts several
+           times it is once that is left out.
 
 With s = φᵀΣφ, h = bs and g = b(t̂ − η) the posterior of η without the row is Gaussian,
 
@@ -41,7 +42,7 @@ class Judged:
     likelihood: Likelihood
     functions: Array  # (N, n)
     posterior: Posterior
-    own: Indices  # (n,) the row that each function is centred on; -1 for none
+    own: tuple[Indices, Indices]  # rows and the functions that are centred on them
     log_evidence: float
 
     @property
@@ -63,7 +64,9 @@ class Judged:
         seen = self.likelihood.pseudo_observations(
             self.y, self._eta, self.sample_weight
         )
-        precision = np.broadcast_to(seen.precision, eta.shape)
+        # A row of less than one observation has no more to leave.
+        once = seen.precision / np.maximum(self.sample_weight, 1.0)[:, None]
+        precision = np.broadcast_to(once, eta.shape)
         leverage = np.minimum(precision * spread, _LARGEST_LEVERAGE)
         without = spread / (1 - leverage)
         mean = eta - precision * (seen.target - eta) * without
@@ -90,13 +93,12 @@ class Judged:
     def _without_own(self) -> tuple[Array, Array]:
         """η and s (N, K), where a row is a centre without the function there."""
         Sigma, mean = self.posterior.covariance, self.posterior.mean
+        rows, centred = self.own
         eta = self._eta
         spread = np.empty_like(eta)
         for k in range(len(mean)):
             S = Sigma[min(k, len(Sigma) - 1)]
             spread[:, k] = np.einsum("ni,ni->n", self.functions @ S, self.functions)
-            centred = np.flatnonzero(self.own >= 0)
-            rows = self.own[centred]
             c = np.einsum("ni,ni->n", self.functions[rows], S[centred])
             variance = S[centred, centred]
             # Two functions of one row leave it one after the other, roughly.

@@ -91,19 +91,20 @@ class OwnScales:
         functions.
         """
         best, least = model, np.inf
-        while True:
+        while len(model.varying):
             held = model.held(observed)
             eta, n_fixed = held.eta, model.fixed.shape[1]
             found = loss(eta, len(model.prior_precision))
             if found <= least:
                 best, least = model, found
-            if found > least + _MUCH_WORSE or len(model.varying) <= 1:
-                return best
+            if found > least + _MUCH_WORSE:
+                break
             worth = held.worth[n_fixed:]
             left = np.delete(np.arange(len(held.worth)), n_fixed + np.argmin(worth))
             observed = observe(eta)
             fewer = self._settled(model.subset(left), observed)
             model = self.better(fewer, observed)
+        return best
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ from relvec.typing import Array
 
 _MOST_TURNS = 30
 _LEAST_GAIN = 1e-3  # nats
+_FINAL = (Status.MAX_SECONDS, Status.STOPPED, Status.INTERPOLATION, Status.PERFECT_FIT)
 
 
 def learn_alternating(model: Any, targets: Targets) -> None:
@@ -56,7 +57,7 @@ def _turned(model: Any, trials: Trials, targets: Targets, own: OwnScales) -> Mov
         fit = model._fit_candidates(candidates, targets, precision)
         model.max_seconds = trials.model.max_seconds
         moving = Moving(trials, model, fit)
-        ended = fit.status in (Status.MAX_SECONDS, Status.STOPPED)
+        ended = fit.status in _FINAL or fit.likelihood.noiseless
         gain, before = fit.log_evidence - before, fit.log_evidence
         if len(model.relevance_) == 0 or ended or gain < _LEAST_GAIN:
             break

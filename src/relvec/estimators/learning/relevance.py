@@ -6,6 +6,7 @@ import numpy as np
 
 from relvec.basis import Basis, Functions
 from relvec.estimators.learning.checks import as_varying
+from relvec.estimators.learning.starts import variances
 from relvec.typing import AnyArray, Array
 
 _MOST_ROWS = 1000
@@ -25,19 +26,21 @@ def _scales(group: Functions) -> Array:
     return np.full((len(group), 1), np.nan) if varying is None else varying.scales
 
 
-def feature_relevance(model: Any, X: AnyArray) -> Array:
+def feature_relevance(model: Any, X: AnyArray, sample_weight: Array) -> Array:
     """Var(xⱼ)·E[(∂η/∂xⱼ)²], summed over outputs and scaled to sum to one.
 
     The mean is over some rows; all zero if the model is constant.
     """
-    rows = X[:: max(1, len(X) // _MOST_ROWS)]
+    some = slice(None, None, max(1, len(X) // _MOST_ROWS))
+    rows, weight = np.asarray(X[some], dtype=np.float64), sample_weight[some]
+    spread = variances(rows, weight)
     basis, mean = model.model_.basis, model.model_.posterior.mean
     total = np.zeros(X.shape[1])
     for weights in mean:
         slopes = np.zeros(rows.shape)
         for group, part in zip(basis.groups, basis.parts, strict=True):
             slopes += _slopes(group, rows, weights[part])
-        total += np.mean(slopes**2, axis=0) * np.var(X, axis=0)
+        total += np.average(slopes**2, axis=0, weights=weight) * spread
     return np.asarray(total / total.sum()) if total.sum() > 0 else total
 
 

@@ -55,7 +55,7 @@ def described(model: Any, fitted: Any, trials: Trials) -> None:
     model.__dict__ = fitted.__dict__
     model.kernel_history_ = trials.history
     model.length_scales_ = length_scales(model.model_.basis)
-    model.feature_relevance_ = feature_relevance(model, trials.rows)
+    model.feature_relevance_ = feature_relevance(model, trials.rows, trials.weight)
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Search:
         trials, rows = self.trials, self.trials.seen_rows
         shape = given_shape(trials.template)
         if self.by_feature:
-            shape = natural_shape(trials.template, rows)
+            shape = natural_shape(trials.template, rows, trials.weight)
         return Distances.of(rows, shape, trials.seed)
 
     def best(self) -> Trial:

@@ -28,12 +28,12 @@ class Distances:
 
     @classmethod
     def of(cls, rows: Array, shape: Array, seed: int) -> "Distances":
-        """Of some of the rows (N, features that the kernel sees)."""
+        """Of some of the rows (N, features that the kernel sees), equal ones once."""
+        rows = np.unique(rows, axis=0)
         if len(rows) > _MOST_ROWS:
             generator = np.random.default_rng(seed)
             rows = rows[generator.choice(len(rows), _MOST_ROWS, replace=False)]
         apart = pdist(rows / shape)
-        apart = apart[apart > 0]
         if len(apart) == 0:
             return cls(shape, 1.0, 1.0, 1.0)
         near, median, far = np.quantile(apart, [_NEAR, 0.5, _FAR])
@@ -67,10 +67,18 @@ def given_shape(kernel: Radial) -> Array:
     return given / np.exp(np.mean(np.log(given)))
 
 
-def natural_shape(kernel: Radial, rows: AnyArray) -> Array:
+def natural_shape(kernel: Radial, rows: AnyArray, sample_weight: Array) -> Array:
     """One for each feature: the kernel's own, or else standard deviations (d,)."""
     given = given_shape(kernel)
     if len(given) > 1:
         return given
-    spread = rows.std(axis=0)
+    spread = np.sqrt(variances(rows, sample_weight))
     return np.where(spread > 0, spread, 1.0)
+
+
+def variances(rows: AnyArray, sample_weight: Array) -> Array:
+    """Of every feature; zero where only rounding is left of it."""
+    mean = np.average(rows, axis=0, weights=sample_weight)
+    found = np.average((rows - mean) ** 2, axis=0, weights=sample_weight)
+    rounding = 8 * np.finfo(float).eps * np.max(np.abs(rows), axis=0, initial=0.0)
+    return np.where(found > rounding**2, found, 0.0)

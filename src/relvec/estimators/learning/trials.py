@@ -15,7 +15,7 @@ from relvec.kernel_learning import CRITERIA, Judged, Observed, Placed
 from relvec.kernels import Kernel
 from relvec.kernels.radial import Radial
 from relvec.kernels.varying import Varying
-from relvec.typing import AnyArray, Array
+from relvec.typing import AnyArray, Array, Indices
 
 _FOLDS = 3
 _LEAST_SECONDS = 1e-3
@@ -68,6 +68,11 @@ class Trials:
     def seen_rows(self) -> Array:
         """What the kernel that learns sees of them."""
         return self.template._seen(self.rows, None)[0]
+
+    @property
+    def weight(self) -> Array:
+        """Of the rows."""
+        return self.targets.training.weight
 
     @property
     def seed(self) -> int:
@@ -145,17 +150,31 @@ def scaled(kernel: Radial, scales: Array) -> Radial:
 def judged(model: Any, fit: EvidenceFit, targets: Targets) -> Judged:
     """A fit as criteria see it."""
     training, basis = targets.training, model.model_.basis
-    places = np.searchsorted(training.numbers, model.relevance_)
-    own = np.where(model.relevance_ >= 0, places, -1)
+    X = training.rows.whole()
+    rows, functions = _equal(X, model.relevance_vectors_)
     return Judged(
         y=targets.values,
         sample_weight=training.weight,
         likelihood=fit.likelihood,
-        functions=basis(training.rows.whole()),
+        functions=basis(X),
         posterior=model.model_.posterior,
-        own=np.concatenate([np.full(int(basis.bias), -1), own]),
+        own=(rows, functions + basis.bias),
         log_evidence=fit.log_evidence,
     )
+
+
+def _equal(X: AnyArray, centres: AnyArray) -> tuple[Indices, Indices]:
+    """All pairs of a row and a centre that are the same."""
+    places: dict[bytes, list[int]] = {}
+    for place, centre in enumerate(np.asarray(centres, dtype=X.dtype)):
+        places.setdefault(centre.tobytes(), []).append(place)
+    pairs = [
+        (number, place)
+        for number, row in enumerate(np.ascontiguousarray(X))
+        for place in places.get(row.tobytes(), ())
+    ]
+    rows, functions = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
+    return rows, functions
 
 
 def observed(fit: EvidenceFit, targets: Targets, eta: Array) -> Observed:

@@ -1,0 +1,130 @@
+"""What criteria promise, against models fitted without the row in question."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from relvec.kernel_learning import CRITERIA, Judged, charged_loss
+from relvec.likelihoods import Bernoulli, Gaussian, MultinomialProbit, Softmax
+from relvec.likelihoods.multinomial_probit import contrasts
+from relvec.posterior import Posterior
+
+RNG = np.random.default_rng(2)
+N, SIZE = 14, 4
+
+
+def fitted(likelihood, y, weight, functions, alpha):
+    """The mode and Laplace's covariance, by plain linear algebra."""
+    mean = np.zeros((y.shape[1], len(alpha)))
+    for _ in range(100):
+        seen = likelihood.pseudo_observations(y, functions @ mean.T, weight)
+        precision = np.broadcast_to(seen.precision, y.shape)
+        H = [functions.T @ (functions * b[:, None]) for b in precision.T]
+        mean = np.array(
+            [
+                np.linalg.solve(h + np.diag(alpha), functions.T @ (b * t))
+                for h, b, t in zip(H, precision.T, seen.target.T, strict=True)
+            ]
+        )
+    root = 1 / np.sqrt(alpha)
+    factor = [
+        np.linalg.cholesky(np.eye(len(alpha)) + root[:, None] * h * root) for h in H
+    ]
+    return Posterior(np.arange(len(alpha)), alpha, mean, np.array(factor))
+
+
+def judged(likelihood, y, own):
+    centred = np.flatnonzero(own >= 0)
+    own = (own[centred], centred)
+    functions, alpha = RNG.standard_normal((N, SIZE)), RNG.uniform(0.5, 2, SIZE)
+    weight = RNG.integers(1, 3, N).astype(float)
+    posterior = fitted(likelihood, y, weight, functions, alpha)
+    return Judged(y, weight, likelihood, functions, posterior, own, -12.0)
+
+
+def left_out(fit, row, kept):
+    """log p of a row by a model of some functions, fitted without it."""
+    weight = fit.sample_weight - (np.arange(N) == row)
+    without = fitted(
+        fit.likelihood,
+        fit.y,
+        weight,
+        fit.functions[:, kept],
+        fit.posterior.prior_precision[kept],
+    )
+    mean, variance = without.predict(fit.functions[np.ix_([row], kept)])
+    return fit.likelihood.log_predictive(fit.y[[row]], mean, variance).item()
+
+
+NONE = np.full(SIZE, -1)
+OWN = np.array([3, -1, 8, -1])
+REAL = RNG.standard_normal((N, 2))
+LABELS = np.arange(N) % 3
+
+
+@pytest.mark.parametrize("own", [NONE, OWN], ids=["no centres", "centres"])
+def test_left_out_is_exact_for_gaussian_noise(own):
+    """Every row refitted without it, and without the function that is centred on it."""
+    fit = judged(Gaussian(np.array([4.0, 0.5])), REAL, own)
+    total = 0.0
+    for row in range(N):
+        total += fit.sample_weight[row] * left_out(fit, row, np.flatnonzero(own != row))
+
+    assert_allclose(fit.left_out, -total / fit.sample_weight.sum(), rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("likelihood", "y", "part"),
+    [
+        (Bernoulli(), (LABELS > 0)[:, None].astype(float), 0.15),
+        (MultinomialProbit(contrasts(3)), contrasts(3)[LABELS], 0.3),
+        # What couples two classes is left out.
+        (Softmax(), np.eye(3)[LABELS], 0.5),
+    ],
+    ids=["Bernoulli", "MultinomialProbit", "Softmax"],
+)
+def test_left_out_is_close_for_classes(likelihood, y, part):
+    """To what refitting the mode gives, and further from the fit itself."""
+    fit = judged(likelihood, y, OWN)
+    total = 0.0
+    for row in range(N):
+        total -= fit.sample_weight[row] * left_out(fit, row, np.flatnonzero(row != OWN))
+    expected = total / fit.sample_weight.sum()
+    mean, variance = fit.posterior.predict(fit.functions)
+    terms = likelihood.log_predictive(y, mean, variance)
+    seen = -fit.sample_weight @ terms / fit.sample_weight.sum()
+
+    assert abs(fit.left_out - expected) < part * (expected - seen)
+
+
+def test_charged_is_generalised_cross_validation():
+    """For Gaussian noise that is estimated: half the logarithm, and a constant."""
+    y, eta = RNG.standard_normal((40, 1)), 0.5 * RNG.standard_normal((40, 1))
+    noise = Gaussian(np.array([3.0]))
+    rss = np.sum((y - eta) ** 2)
+    for n in (0, 5, 9):
+        loss = charged_loss(noise, y, eta, np.ones(40), n)
+        gcv = 0.5 * np.log(40 * rss / (40 - 3 * n) ** 2)
+        assert_allclose(loss, gcv + 0.5 * np.log(2 * np.pi * np.e), rtol=1e-9)
+    assert np.isfinite(charged_loss(noise, y, eta, np.ones(40), 30))
+
+
+def test_weights_are_repetitions():
+    eta, y = RNG.standard_normal((6, 1)), (RNG.random((6, 1)) > 0.5) + 0.0
+    weight = np.array([1.0, 2, 3, 1, 1, 2])
+    rows = np.repeat(np.arange(6), weight.astype(int))
+    one = charged_loss(Bernoulli(), y, eta, weight, 2)
+    other = charged_loss(Bernoulli(), y[rows], eta[rows], np.ones(10), 2)
+
+    assert_allclose(one, other)
+
+
+def test_all_by_name():
+    fit = judged(Gaussian(np.array([4.0, 0.5])), REAL, OWN)
+    fit = replace(fit, sample_weight=np.ones(N))
+    found = {name: criterion(fit) for name, criterion in CRITERIA.items()}
+
+    assert_allclose(found["evidence"], 12 / N)
+    assert_allclose(found["auto"], found["gcv"] + found["loo"])

@@ -1,0 +1,156 @@
+"""Length scales moved by slopes of the evidence."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from relvec.kernel_learning import (
+    Observed,
+    OwnScales,
+    Placed,
+    Range,
+    ScalePrior,
+    better_scales,
+    charged_loss,
+)
+from relvec.kernels import Gaussian
+from relvec.kernels.varying import Varying
+from relvec.likelihoods import Gaussian as Noise
+from relvec.likelihoods import PseudoObservations
+
+RNG = np.random.default_rng(4)
+N = 80
+
+
+def problem(n_features=2, scale=1.0, centres=12):
+    """A wave along the first feature, and functions of the wrong width."""
+    X = RNG.uniform(-3, 3, (N, n_features))
+    y = np.sin(2 * X[:, :1]) + 0.1 * RNG.standard_normal((N, 1))
+    seen = PseudoObservations(y, np.ones((N, 1)), np.array([20.0]))
+    observed = Observed(seen, float(N), np.array([1e8]))
+    scales = np.full((centres, n_features), scale)
+    placed = Placed(
+        X=X,
+        fixed=np.ones((N, 1)),
+        varying=Varying(Gaussian(), X[:centres], scales),
+        prior_precision=np.ones(1 + centres),
+        noise_precision=np.array([20.0]),
+        numbers=np.arange(1 + centres),
+    )
+    return placed, observed
+
+
+def allowed(n_features, least=0.05, most=50.0):
+    ends = np.full(n_features, np.log(least)), np.full(n_features, np.log(most))
+    return Range(*ends)
+
+
+def test_a_feature_without_influence_fades():
+    placed, observed = problem()
+    before = placed.settled(observed)[1]
+    found, evidence = better_scales(placed, observed, allowed(2), steps=30, tied=False)
+
+    first, second = found.varying.scales[0]
+    assert evidence > before + 5
+    assert second > 5 * first
+    assert_allclose(found.held(observed).log_evidence, evidence, rtol=1e-9)
+
+
+def test_tied_scales_keep_their_ratio():
+    placed, observed = problem(scale=0.3)
+    placed = placed.scaled(np.array([[0.3, 0.9]]))
+    found, _ = better_scales(placed, observed, allowed(2), steps=10, tied=True)
+    scales = found.varying.scales[0]
+
+    assert_allclose(scales[1] / scales[0], 3)
+    assert scales[0] > 0.35
+
+
+def test_scales_stay_within_bounds():
+    placed, observed = problem()
+    narrow = allowed(2, 0.8, 1.3)
+    found, _ = better_scales(placed, observed, narrow, steps=30, tied=False)
+
+    assert np.all(found.varying.scales >= 0.8 - 1e-9)
+    assert np.all(found.varying.scales <= 1.3 + 1e-9)
+
+
+def test_a_constant_feature_stays_as_it_is():
+    placed, observed = problem()
+    placed.X[:, 1] = 7.0
+    placed.varying.centres[:, 1] = 7.0
+    found, _ = better_scales(placed, observed, allowed(2), steps=10, tied=False)
+
+    assert_allclose(found.varying.scales[:, 1], 1.0)
+
+
+def test_functions_keep_their_names_when_others_leave():
+    placed, observed = problem()
+    found, _ = better_scales(placed, observed, allowed(2), steps=30, tied=False)
+    n_fixed = found.fixed.shape[1]
+
+    assert len(found.numbers) == len(found.prior_precision) < 13
+    names = found.numbers[n_fixed:] - 1
+    assert_allclose(found.varying.centres, placed.varying.centres[names])
+
+
+@pytest.mark.parametrize("n_features", [1, 2])
+def test_scales_of_their_own_raise_the_evidence(n_features):
+    placed, observed = problem(n_features)
+    before, evidence = placed.settled(observed)
+    found = OwnScales(allowed(1), steps=30).better(before, observed)
+
+    assert found.held(observed).log_evidence > evidence + 1
+    assert len(np.unique(found.varying.scales[:, 0])) > 1
+
+
+def test_scales_alone_leave_the_precisions():
+    placed, observed = problem()
+    before = placed.held(observed).log_evidence
+    found = OwnScales(allowed(2), steps=5, joint=False).better(placed, observed)
+
+    assert np.array_equal(found.prior_precision, placed.prior_precision)
+    assert np.array_equal(found.noise_precision, placed.noise_precision)
+    assert found.held(observed).log_evidence > before
+
+
+def test_a_prior_holds_scales_back():
+    placed, observed = problem(2)
+    placed, _ = placed.settled(observed)
+    free = OwnScales(allowed(2), steps=20).better(placed, observed)
+    prior = ScalePrior(np.zeros((1, 2)), 1e4)
+    held = OwnScales(allowed(2), steps=20, prior=prior).better(placed, observed)
+
+    assert np.abs(np.log(held.varying.scales)).max() < 0.05
+    assert np.abs(np.log(free.varying.scales)).max() > 0.3
+
+
+def test_the_prior_s_slope_is_its_difference():
+    prior = ScalePrior(np.array([[0.2, -0.4]]), 3.0)
+    at, h = RNG.standard_normal((3, 2)), 1e-6
+    slope = prior.log_density(at)[1]
+    for place in np.ndindex(at.shape):
+        step = np.zeros_like(at)
+        step[place] = h
+        up, down = (prior.log_density(at + s)[0] for s in (step, -step))
+        assert_allclose(slope[place], (up - down) / (2 * h), rtol=1e-6)
+
+
+def test_thinning_keeps_the_least_loss():
+    """Fewer functions than it began with, and a charged loss that is no higher."""
+    placed, observed = problem(1, scale=0.2, centres=60)
+    start, _ = placed.settled(observed)
+    y = observed.seen.target
+
+    def loss(eta, n_functions):
+        return charged_loss(Noise(np.ones(1)), y, eta, np.ones(N), n_functions)
+
+    found = OwnScales(allowed(1)).thinned(start, observed, lambda eta: observed, loss)
+    before, after = (
+        loss(model.held(observed).eta, len(model.prior_precision))
+        for model in (start, found)
+    )
+
+    assert after < before
+    assert len(found.varying) < len(start.varying)
+    assert len(found.varying) >= 1
