@@ -24,6 +24,7 @@ _MUCH_WORSE, _MOST_WORSE = 0.05, 3  # nats per observation, in so many trials
 _MOST_CYCLES, _MOST_FAILURES = 8, 3
 _STEPS = 15  # of the slopes, between two fits
 _LEAST_MOVE = 0.03  # in log ℓ
+_MOST_SINGLE, _SINGLE = 8, 2  # beginnings with one feature: tried, and gone on with
 
 
 def learn_shared(model: Any, targets: Targets) -> None:
@@ -34,7 +35,7 @@ def learn_shared(model: Any, targets: Targets) -> None:
         best.append(Search(trials, by_feature=False).best())
     if model.kernel_learning != "width":
         best.append(Search(trials, by_feature=True).best())
-    chosen = min(best, key=lambda trial: trial.loss)
+    chosen = min(best, key=_loss)
     last = chosen.model
     if trials.targets is not targets:
         last, _ = trials.fitted(targets, trials.with_scales(chosen.scales))
@@ -77,30 +78,57 @@ class Search:
     def best(self) -> Trial:
         """By the criterion."""
         trial, step = self._over_widths()
-        if self.by_feature or self.trials.model.criterion == "evidence":
+        if self.by_feature:
+            starts = [trial, *self._single_features()]
+            return min(map(self._along_slopes, starts), key=_loss)
+        if self.trials.model.criterion == "evidence":
             return self._along_slopes(trial)
         return self._between_widths(trial, step)
+
+    def _single_features(self) -> list[Trial]:
+        """Beginnings with one feature each, the best of all, where they are few."""
+        shapes = self.distances.single_features()
+        if len(shapes) > _MOST_SINGLE or self.trials.model.n_restarts == 1:
+            return []
+        found: list[Trial] = []
+        for scales in shapes:
+            if not (found and found[-1].ended):
+                found.append(self.trials.of(scales))
+        return sorted(found, key=_loss)[:_SINGLE]
 
     def _over_widths(self) -> tuple[Trial, float]:
         """The best of several widths, from the middle outwards; and their ratio."""
         widths = self.distances.widths(self.trials.model.n_restarts)
         middle = int(np.argmin(np.abs(np.log(widths / self.distances.centre))))
-        best = self._narrower(widths[: middle + 1][::-1], None)
-        best = self._narrower(widths[middle + 1 :], best)
+        first = self.trials.of(widths[middle] * self.distances.shape)
+        best = self._walked(first, first, widths[:middle][::-1])
+        best = self._walked(best, first, widths[middle + 1 :])
         step = np.log(widths[-1] / widths[0]) / max(1, len(widths) - 1)
         return best, float(step)
 
-    def _narrower(self, widths: Array, best: Trial | None) -> Trial:
-        """The best of the widths in their order, and ``best``."""
+    def _walked(self, best: Trial, last: Trial, widths: Array) -> Trial:
+        """The best of the widths in their order from ``last`` on, and ``best``."""
         failures = 0
         for width in widths:
-            if failures == _MOST_WORSE or (best is not None and best.ended):
+            if failures == _MOST_WORSE or last.ended:
                 break
-            trial = self.trials.of(width * self.distances.shape)
-            best, least = _preferred(best, trial), np.inf if best is None else best.loss
-            failures = failures + 1 if trial.loss > least + _MUCH_WORSE else 0
-        assert best is not None
+            last = self._tried(width * self.distances.shape, last)
+            failures = failures + 1 if last.loss > best.loss + _MUCH_WORSE else 0
+            best = _preferred(best, last)
         return best
+
+    def _tried(self, scales: Array, last: Trial) -> Trial:
+        """These scales, twice if they disappoint.
+
+        Searches with wide kernels may end near to nothing; not so where they begin
+        with the functions of narrower ones.
+        """
+        trial = self.trials.of(scales)
+        wider = np.mean(np.log(scales)) > np.mean(np.log(last.scales))
+        if trial.ended or not wider or trial.loss <= last.loss + _MUCH_WORSE:
+            return trial
+        again = self.trials.of(scales, last)
+        return min(trial, again, key=_loss)
 
     def _between_widths(self, best: Trial, step: float) -> Trial:
         """The widths half a step away."""
@@ -118,9 +146,9 @@ class Search:
             scales = self._proposed(current)
             if np.max(np.abs(np.log(scales / current.scales))) < _LEAST_MOVE:
                 break
-            current = self.trials.of(scales)
+            current = self._tried(scales, current)
             failures = failures + 1 if current.loss >= best.loss else 0
-            best = min(best, current, key=lambda trial: trial.loss)
+            best = min(best, current, key=_loss)
         return best
 
     def _proposed(self, trial: Trial) -> Array:
@@ -145,9 +173,11 @@ class Search:
         return np.asarray(found.varying.scales[0])
 
 
-def _preferred(one: Trial | None, other: Trial) -> Trial:
+def _loss(trial: Trial) -> float:
+    return trial.loss
+
+
+def _preferred(one: Trial, other: Trial) -> Trial:
     """The one of less loss; if that is nearly the same, the wider."""
-    if one is None:
-        return other
     wide, narrow = (one, other) if one.scales[0] >= other.scales[0] else (other, one)
     return narrow if narrow.loss < wide.loss - _SLACK else wide

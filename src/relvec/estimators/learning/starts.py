@@ -14,6 +14,8 @@ _NEAR, _FAR = 0.02, 0.98  # quantiles of the distances of pairs
 _NARROWEST = 0.6  # of the near distance
 _NARROWEST_OF_SEVERAL = 0.7  # where a dictionary has several
 _CENTRE = 1 / 1.5  # of the median distance, where a search begins
+_WIDE_OF_ONE = 2.0  # of the far distance, for features left out to begin with
+_PARTS_OF_ONE = (0.15, 0.3)  # of the median distance, for one that is not
 _WIDER, _NARROWER = 100.0, 20.0  # than the median distance: as far as scales may go
 
 
@@ -48,6 +50,18 @@ class Distances:
     def several(self, number: int) -> Array:
         """So many for one dictionary, the narrowest about as wide as rows are apart."""
         return np.geomspace(_NARROWEST_OF_SEVERAL * self.near, self.median, number)
+
+    def single_features(self) -> list[Array]:
+        """Scales narrow in one feature and wide in all others, two for each."""
+        size = len(self.shape)
+        if size == 1:
+            return []
+        wide = _WIDE_OF_ONE * self.far
+        return [
+            np.where(np.arange(size) == feature, part * self.median, wide) * self.shape
+            for feature in range(size)
+            for part in _PARTS_OF_ONE
+        ]
 
     @property
     def centre(self) -> float:

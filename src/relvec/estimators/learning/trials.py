@@ -86,13 +86,21 @@ class Trials:
         kernels[self.place : self.place + 1] = learned
         return tuple(kernels)
 
-    def fitted(self, targets: Targets, kernels: tuple[Kernel, ...]) -> tuple[Any, Any]:
-        """A model of its own, and its fit."""
+    def fitted(
+        self, targets: Targets, kernels: tuple[Kernel, ...], before: Trial | None = None
+    ) -> tuple[Any, EvidenceFit]:
+        """A model of its own, which begins with the functions of another; its fit."""
         trial = copy(self.model)
         trial.learned_kernels_ = kernels
         trial.max_seconds = self.seconds_left
+        if before is not None:
+            trial.warm_start, trial.model_ = True, before.model.model_
+            noise = before.fit.likelihood.log_parameters
+            likelihood = targets.likelihood.with_parameters(noise)
+            targets = replace(targets, likelihood=likelihood)
         fit = trial._fit_kernel(targets)
         trial.max_seconds = self.model.max_seconds
+        trial.warm_start = self.model.warm_start
         return trial, fit
 
     @property
@@ -103,9 +111,9 @@ class Trials:
         left = self.model.max_seconds - (perf_counter() - self.started)
         return max(float(left), _LEAST_SECONDS)
 
-    def of(self, scales: Array) -> Trial:
+    def of(self, scales: Array, before: Trial | None = None) -> Trial:
         """The model with these length scales, judged."""
-        model, fit = self.fitted(self.targets, self.with_scales(scales))
+        model, fit = self.fitted(self.targets, self.with_scales(scales), before)
         criterion = self.model.criterion
         if criterion == "cv":
             loss = self._cross_validated(scales)
