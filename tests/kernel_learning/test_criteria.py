@@ -128,3 +128,17 @@ def test_all_by_name():
 
     assert_allclose(found["evidence"], 12 / N)
     assert_allclose(found["auto"], found["gcv"] + found["loo"])
+
+
+def test_a_function_that_none_replaces_costs_five_nats():
+    """Without noise a model is nothing without any of its functions."""
+    functions = RNG.standard_normal((N, SIZE))
+    y, noise = functions.sum(axis=1, keepdims=True), Gaussian(np.array([1e8]))
+    posterior = fitted(noise, y, np.ones(N), functions, np.ones(SIZE))
+    own = (np.array([2, 5]), np.array([0, 3]))
+    with_own, without = (
+        Judged(y, np.ones(N), noise, functions, posterior, each, 0.0).left_out
+        for each in (own, (own[0][:0], own[1][:0]))
+    )
+
+    assert_allclose(with_own - without, 2 * 5.0 / N, rtol=1e-9)

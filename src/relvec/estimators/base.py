@@ -26,7 +26,13 @@ from relvec.estimators.callbacks import (
 from relvec.estimators.candidates import Candidates, check_candidates, n_drawn
 from relvec.estimators.dictionaries import held_dictionary
 from relvec.estimators.kernel_choice import KernelChoice
-from relvec.estimators.learning import Targets, check_learning, learner, n_kernels
+from relvec.estimators.learning import (
+    Targets,
+    check_learning,
+    forget,
+    learner,
+    n_kernels,
+)
 from relvec.estimators.outcomes import FitWarning, warn_about
 from relvec.estimators.progress import progress
 from relvec.estimators.training import Training
@@ -223,6 +229,7 @@ class SparseKernelModel(CallbackSupportMixin, BaseEstimator, ABC):
         offset: float = 0.0,
     ) -> None:
         """Fit the dictionary to targets (rows, outputs); keep what was found."""
+        forget(self)
         everything = Targets(training, targets, likelihood, task, offset)
         if self.kernel_learning is None:
             self._fit_kernel(everything)

@@ -31,7 +31,16 @@ def joined_attributes(
         "history_": _history(binaries),
         "status_": _worst(binaries),
         **_functions(binaries, n_kernels),
+        **_learned(binaries),
     }
+
+
+def _learned(binaries: list[Any]) -> dict[str, Any]:
+    """What the features mean to all models, where kernels were learned."""
+    if not hasattr(binaries[0], "feature_relevance_"):
+        return {}
+    each = np.array([one.feature_relevance_ for one in binaries])
+    return {"feature_relevance_": each.mean(axis=0)}
 
 
 def _functions(binaries: list[Any], n_kernels: list[int] | None) -> dict[str, Any]:
@@ -59,20 +68,21 @@ def _functions(binaries: list[Any], n_kernels: list[int] | None) -> dict[str, An
         columns = [column[key] for key in mine]
         dual_coef[number, columns] = one.dual_coef_
         precision[number, columns] = one.prior_precision_
+    names_of = {"relevance_vectors_", "length_scales_"} & set(vars(binaries[0]))
     return {
         "relevance_": found[:, 1],
         "relevance_kernel_": found[:, 0],
-        "relevance_vectors_": _vectors(binaries, found),
+        **{name: _of_functions(binaries, name, found) for name in names_of},
         "dual_coef_": dual_coef,
         "prior_precision_": precision,
     }
 
 
-def _vectors(binaries: list[Any], found: AnyArray) -> AnyArray:
-    """The centres themselves, unless columns are the dictionary."""
+def _of_functions(binaries: list[Any], name: str, found: AnyArray) -> AnyArray:
+    """An attribute of every function, where it is found; none if columns are those."""
+    parts = [getattr(one, name) for one in binaries]
     if binaries[0]._kernel_choice.selects_columns:
-        return np.empty((0, 0))
-    parts = [one.relevance_vectors_ for one in binaries]
+        return parts[0]
     starts = np.cumsum([0, *map(len, parts[:-1])])
     return np.concatenate(parts)[starts[found[:, 2]] + found[:, 3]]
 

@@ -136,7 +136,7 @@ def fit_one_against(model: Any, rows: Rows, coupling: Coupling) -> None:
     kernels = by_classifier(model.kernel, coupling.keys)
     shared = Shared(model, coupling, kernels, rows, perf_counter())
     n_kernels = None
-    if isinstance(model.kernel, dict):
+    if isinstance(model.kernel, dict) or model.kernel_learning is not None:
         n_kernels = [len(as_list(kernel)) for kernel in kernels]
     attributes = joined_attributes(_binaries(shared), coupling, n_kernels)
     vars(model).update(attributes)

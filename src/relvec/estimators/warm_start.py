@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from relvec.basis import Basis
+from relvec.kernels.varying import Varying
 from relvec.model import SparseModel
 from relvec.typing import AnyArray, Array
 
@@ -30,7 +31,10 @@ def _keys(basis: Basis) -> list[Any]:
     """Something to compare functions by."""
     keys: list[Any] = ["constant"] if basis.bias else []
     for number, group in enumerate(basis.groups):
-        keys += [(number, key) for key in _centre_keys(group.centres)]
+        told_apart = group.centres
+        if isinstance(group, Varying):
+            told_apart = np.hstack([group.centres, group.scales])
+        keys += [(number, key) for key in _centre_keys(told_apart)]
     return keys
 
 

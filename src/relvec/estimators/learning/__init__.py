@@ -6,11 +6,11 @@ from typing import Any
 from relvec.estimators.learning.adaptive import N_SCALES, learn_adaptive
 from relvec.estimators.learning.alternating import learn_alternating
 from relvec.estimators.learning.checks import Adaptive, check_learning
-from relvec.estimators.learning.shared import learn_shared
+from relvec.estimators.learning.shared import forget, learn_shared
 from relvec.estimators.learning.targets import Targets
 from relvec.estimators.learning.weights import learn_weights
 
-__all__ = ["Adaptive", "Targets", "check_learning", "learner", "n_kernels"]
+__all__ = ["Adaptive", "Targets", "check_learning", "forget", "learner", "n_kernels"]
 
 _BY_NAME: dict[str, Callable[[Any, Targets], None]] = {
     "weights": learn_weights,

@@ -9,7 +9,7 @@ import numpy as np
 from relvec.basis import Basis
 from relvec.estimators.candidates import Candidates
 from relvec.estimators.learning.checks import as_varying
-from relvec.estimators.learning.shared import Search, begun, described
+from relvec.estimators.learning.shared import Stages, begin, described
 from relvec.estimators.learning.starts import Distances, given_shape
 from relvec.estimators.learning.targets import Targets
 from relvec.estimators.learning.trials import Trials, observed, placed
@@ -31,11 +31,12 @@ _TAMED = 1.0  # precision of log ℓ by feature about what all vectors share
 
 def learn_adaptive(model: Any, targets: Targets) -> None:
     """Fit a dictionary of several length scales, then thin it out as they move."""
-    trials = begun(model, targets)
+    stages = Stages.of(model, targets)
+    trials = stages.most
     by_feature = model.kernel_learning == "adaptive-ard"
     shape, prior = given_shape(trials.template), None
     if by_feature:
-        scales = Search(trials, by_feature=True).best().scales
+        scales = begin(stages, by_feature=True).scales
         shape = scales / np.exp(np.mean(np.log(scales)))
     widths = Distances.of(trials.seen_rows, shape, trials.seed).several(N_SCALES)
     kernels = trials.with_scales(*(width * shape for width in widths))
@@ -48,7 +49,7 @@ def learn_adaptive(model: Any, targets: Targets) -> None:
         own = OwnScales(Range(*ends), steps=_STEPS, prior=prior)
         moving = Moving(trials, rich, fit)
         thin = moving.refitted(moving.thinned(own), targets)
-    described(model, thin, trials)
+    described(model, thin, trials, stages.done)
 
 
 @dataclass(frozen=True)

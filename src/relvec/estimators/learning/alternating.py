@@ -15,7 +15,7 @@ from relvec.basis import Basis
 from relvec.estimators.candidates import Candidates
 from relvec.estimators.learning.adaptive import Moving
 from relvec.estimators.learning.checks import Adaptive, as_varying
-from relvec.estimators.learning.shared import begun, described
+from relvec.estimators.learning.shared import Stages, described
 from relvec.estimators.learning.starts import Distances, given_shape
 from relvec.estimators.learning.targets import Targets
 from relvec.estimators.learning.trials import Trials
@@ -31,7 +31,7 @@ _FINAL = (Status.MAX_SECONDS, Status.STOPPED, Status.INTERPOLATION, Status.PERFE
 def learn_alternating(model: Any, targets: Targets) -> None:
     """Fit ``model`` by settings of the algorithm, then once more by its solver."""
     settings: Adaptive = model.kernel_learning
-    trials = begun(model, targets)
+    trials = Stages.of(model, targets).most
     shape = given_shape(trials.template)
     allowed = Distances.of(trials.seen_rows, shape, trials.seed).allowed
     own = OwnScales(allowed, steps=settings.steps, joint=False)
@@ -44,7 +44,7 @@ def learn_alternating(model: Any, targets: Targets) -> None:
     last = turning
     if len(turning.relevance_):
         last = moving.refitted(moving.placed()[0], targets)
-    described(model, last, trials)
+    described(model, last, trials, [])
 
 
 def _turned(model: Any, trials: Trials, targets: Targets, own: OwnScales) -> Moving:

@@ -1,183 +1,142 @@
 """Length scales that all functions share: one, or one for each feature.
 
-The evidence prefers narrow kernels, whose fits promise more than they hold. So slopes
-of the evidence propose scales, and a criterion disposes.
+On few rows to begin with, where fits cost little, then on more: the more rows there
+are, the narrower the best kernel is.
 """
 
 from dataclasses import dataclass
-from functools import cached_property
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 from relvec.estimators.learning.relevance import feature_relevance, length_scales
-from relvec.estimators.learning.starts import Distances, given_shape, natural_shape
+from relvec.estimators.learning.search import Search, by_loss
 from relvec.estimators.learning.targets import Targets
-from relvec.estimators.learning.trials import Trial, Trials, observed, placed
-from relvec.kernel_learning import better_scales
-from relvec.typing import Array
+from relvec.estimators.learning.trials import Trial, Trials
 
-_MOST_ROWS = 2000  # to learn from; the last fit is of all
-_SLACK = 0.005  # nats per observation that a wider kernel may cost
-_MUCH_WORSE, _MOST_WORSE = 0.05, 3  # nats per observation, in so many trials
-_MOST_CYCLES, _MOST_FAILURES = 8, 3
-_STEPS = 15  # of the slopes, between two fits
-_LEAST_MOVE = 0.03  # in log ℓ
-_MOST_SINGLE, _SINGLE = 8, 2  # beginnings with one feature: tried, and gone on with
+FEW, MORE, MOST = 500, 1000, 8000  # rows to learn from; the last fit is of all
+_CYCLES, _CYCLES_OF_PART = 8, 2  # of slopes, where these are all rows or some
+_FULL = 0.05  # of the observations, as functions of a model that has enough of them
+_TRAPPED = 0.05  # nats per observation below what fewer rows have
+LEARNED = ("kernel_", "learned_kernels_", "length_scales_", "feature_relevance_")
+
+
+@dataclass(frozen=True)
+class Stages:
+    """Trials on few rows, on more and on most; the same where there are no more."""
+
+    few: Trials
+    more: Trials
+    most: Trials
+
+    @classmethod
+    def of(cls, model: Any, targets: Targets) -> "Stages":
+        """Nothing tried yet."""
+        kernels = model._kernel_choice.resolve(targets.training)
+        started = perf_counter()
+        stages: list[Trials] = []
+        for count in (FEW, MORE, MOST):
+            part = targets.some(count)
+            if not stages or part.n_rows > stages[-1].targets.n_rows:
+                stages.append(Trials(model, part, kernels, started))
+        few, most = stages[0], stages[-1]
+        return cls(few, stages[min(1, len(stages) - 1)], most)
+
+    @property
+    def done(self) -> list[Trial]:
+        """All trials."""
+        stages = {id(trials): trials for trials in (self.few, self.more, self.most)}
+        return [trial for trials in stages.values() for trial in trials.done]
 
 
 def learn_shared(model: Any, targets: Targets) -> None:
     """Fit ``model`` with the best length scales found."""
-    trials = begun(model, targets)
-    best = []
-    if model.kernel_learning != "ard":
-        best.append(Search(trials, by_feature=False).best())
-    if model.kernel_learning != "width":
-        best.append(Search(trials, by_feature=True).best())
-    chosen = min(best, key=_loss)
-    last = chosen.model
-    if trials.targets is not targets:
-        last, _ = trials.fitted(targets, trials.with_scales(chosen.scales))
-    described(model, last, trials)
-    model.kernel_ = model.learned_kernels_[trials.place]
+    stages = Stages.of(model, targets)
+    by_feature = model.kernel_learning != "width" and stages.few.seen_rows.shape[1] > 1
+    begun = []
+    if model.kernel_learning != "ard" or not by_feature:
+        begun.append((begin(stages, by_feature=False), False))
+    if by_feature:
+        begun.append((begin(stages, by_feature=True), True))
+    chosen, of_features = min(begun, key=lambda pair: pair[0].loss)
+    best = _finished(stages, chosen, by_feature=of_features)
+    last = best.model
+    if stages.most.targets.n_rows < targets.n_rows:
+        last = _of_all(stages, best, targets)
+    described(model, last, stages.most, stages.done)
+    model.kernel_ = model.learned_kernels_[stages.most.place]
 
 
-def begun(model: Any, targets: Targets) -> Trials:
-    """Nothing tried yet, on some of the rows."""
-    for name in ("learned_kernels_", "kernel_"):
-        model.__dict__.pop(name, None)
-    kernels = model._kernel_choice.resolve(targets.training)
-    return Trials(model, targets.some(_MOST_ROWS), kernels, perf_counter())
+def begin(stages: Stages, *, by_feature: bool) -> Trial:
+    """The best that few rows and a few more have to say."""
+    search = Search(stages.few, by_feature=by_feature)
+    trial, step = search.over_widths()
+    everything = stages.few is stages.most
+    evidence = stages.few.model.criterion == "evidence"
+    if everything and not by_feature and not evidence:
+        return search.between_widths(trial, step)
+    if stages.more is not stages.few:
+        search = Search(stages.more, by_feature=by_feature)
+        trial = search.tried(trial.scales, trial)
+    if not (by_feature or evidence):
+        return trial
+    cycles = _CYCLES if stages.more is stages.most else _CYCLES_OF_PART
+    starts = [trial, *(search.single_features() if by_feature else [])]
+    return min((search.along_slopes(each, cycles) for each in starts), key=by_loss)
 
 
-def described(model: Any, fitted: Any, trials: Trials) -> None:
+def _finished(stages: Stages, trial: Trial, *, by_feature: bool) -> Trial:
+    """What most rows make of it."""
+    if stages.most is stages.few:
+        return trial
+    search = Search(stages.most, by_feature=by_feature)
+    if stages.most is not stages.more:
+        trial = search.tried(trial.scales, trial)
+    full = _FULL * stages.most.weight.sum()
+    trial = search.narrowed(trial, full)
+    if not by_feature:
+        return trial
+    size = len(trial.model.relevance_)
+    cycles = 2 if size <= full else 1 if size <= 2 * full else 0
+    return search.along_slopes(trial, cycles, warm=True)
+
+
+def _of_all(stages: Stages, best: Trial, targets: Targets) -> Any:
+    """The model of all rows, searched for twice if it falls short."""
+    kernels = stages.most.with_scales(best.scales)
+    last, fit = stages.most.fitted(targets, kernels)
+    rows, part = targets.training.weight.sum(), stages.most.weight.sum()
+    least = best.fit.log_evidence / part - _TRAPPED
+    if fit.log_evidence / rows < least:
+        again, better = stages.most.fitted(targets, kernels, best)
+        last = again if better.log_evidence > fit.log_evidence else last
+    return last
+
+
+def forget(model: Any) -> None:
+    """What an earlier fit has learned."""
+    for name in (*LEARNED, "kernel_history_"):
+        vars(model).pop(name, None)
+
+
+def described(model: Any, fitted: Any, trials: Trials, done: list[Trial]) -> None:
     """Make ``model`` the one fitted, with attributes that tell what it learned."""
     model.__dict__ = fitted.__dict__
-    model.kernel_history_ = trials.history
+    model.kernel_history_ = history(done)
     model.length_scales_ = length_scales(model.model_.basis)
     model.feature_relevance_ = feature_relevance(model, trials.rows, trials.weight)
 
 
-@dataclass(frozen=True)
-class Search:
-    """For one length scale, or one of each feature."""
-
-    trials: Trials
-    by_feature: bool
-
-    @cached_property
-    def distances(self) -> Distances:
-        """Between rows, in the shape that the search begins with."""
-        trials, rows = self.trials, self.trials.seen_rows
-        shape = given_shape(trials.template)
-        if self.by_feature:
-            shape = natural_shape(trials.template, rows, trials.weight)
-        return Distances.of(rows, shape, trials.seed)
-
-    def best(self) -> Trial:
-        """By the criterion."""
-        trial, step = self._over_widths()
-        if self.by_feature:
-            starts = [trial, *self._single_features()]
-            return min(map(self._along_slopes, starts), key=_loss)
-        if self.trials.model.criterion == "evidence":
-            return self._along_slopes(trial)
-        return self._between_widths(trial, step)
-
-    def _single_features(self) -> list[Trial]:
-        """Beginnings with one feature each, the best of all, where they are few."""
-        shapes = self.distances.single_features()
-        if len(shapes) > _MOST_SINGLE or self.trials.model.n_restarts == 1:
-            return []
-        found: list[Trial] = []
-        for scales in shapes:
-            if not (found and found[-1].ended):
-                found.append(self.trials.of(scales))
-        return sorted(found, key=_loss)[:_SINGLE]
-
-    def _over_widths(self) -> tuple[Trial, float]:
-        """The best of several widths, from the middle outwards; and their ratio."""
-        widths = self.distances.widths(self.trials.model.n_restarts)
-        middle = int(np.argmin(np.abs(np.log(widths / self.distances.centre))))
-        first = self.trials.of(widths[middle] * self.distances.shape)
-        best = self._walked(first, first, widths[:middle][::-1])
-        best = self._walked(best, first, widths[middle + 1 :])
-        step = np.log(widths[-1] / widths[0]) / max(1, len(widths) - 1)
-        return best, float(step)
-
-    def _walked(self, best: Trial, last: Trial, widths: Array) -> Trial:
-        """The best of the widths in their order from ``last`` on, and ``best``."""
-        failures = 0
-        for width in widths:
-            if failures == _MOST_WORSE or last.ended:
-                break
-            last = self._tried(width * self.distances.shape, last)
-            failures = failures + 1 if last.loss > best.loss + _MUCH_WORSE else 0
-            best = _preferred(best, last)
-        return best
-
-    def _tried(self, scales: Array, last: Trial) -> Trial:
-        """These scales, twice if they disappoint.
-
-        Searches with wide kernels may end near to nothing; not so where they begin
-        with the functions of narrower ones.
-        """
-        trial = self.trials.of(scales)
-        wider = np.mean(np.log(scales)) > np.mean(np.log(last.scales))
-        if trial.ended or not wider or trial.loss <= last.loss + _MUCH_WORSE:
-            return trial
-        again = self.trials.of(scales, last)
-        return min(trial, again, key=_loss)
-
-    def _between_widths(self, best: Trial, step: float) -> Trial:
-        """The widths half a step away."""
-        for half in (0.5 * step, -0.5 * step):
-            if not best.ended:
-                best = _preferred(best, self.trials.of(best.scales * np.exp(half)))
-        return best
-
-    def _along_slopes(self, best: Trial) -> Trial:
-        """Fits and steps of their evidence in turn."""
-        current, failures = best, 0
-        for _ in range(_MOST_CYCLES):
-            if failures == _MOST_FAILURES or current.ended:
-                break
-            scales = self._proposed(current)
-            if np.max(np.abs(np.log(scales / current.scales))) < _LEAST_MOVE:
-                break
-            current = self._tried(scales, current)
-            failures = failures + 1 if current.loss >= best.loss else 0
-            best = min(best, current, key=_loss)
-        return best
-
-    def _proposed(self, trial: Trial) -> Array:
-        """Scales at which the functions of a model have more evidence."""
-        targets, X = self.trials.targets, self.trials.rows
-        if len(trial.model.relevance_) == 0:
-            return trial.scales
-        eta = trial.model.model_.latent(X)[0] - targets.offset
-        data = observed(trial.fit, targets, eta)
-        start = placed(trial.model, trial.fit, data, X)
-        if len(start.varying) == 0:
-            return trial.scales
-        found, _ = better_scales(
-            start,
-            data,
-            self.distances.allowed,
-            steps=_STEPS,
-            tied=not self.by_feature,
-        )
-        if len(found.varying) == 0:
-            return trial.scales
-        return np.asarray(found.varying.scales[0])
-
-
-def _loss(trial: Trial) -> float:
-    return trial.loss
-
-
-def _preferred(one: Trial, other: Trial) -> Trial:
-    """The one of less loss; if that is nearly the same, the wider."""
-    wide, narrow = (one, other) if one.scales[0] >= other.scales[0] else (other, one)
-    return narrow if narrow.loss < wide.loss - _SLACK else wide
+def history(done: list[Trial]) -> dict[str, Any]:
+    """Of all trials, in their order."""
+    size = max((len(trial.scales) for trial in done), default=1)
+    return {
+        "n_rows": np.array([trial.n_rows for trial in done], dtype=np.intp),
+        "length_scale": np.array([np.zeros(size) + trial.scales for trial in done]),
+        "criterion": np.array([trial.loss for trial in done]),
+        "log_evidence": np.array([trial.fit.log_evidence for trial in done]),
+        "n_vectors": np.array(
+            [len(trial.model.relevance_) for trial in done], dtype=np.intp
+        ),
+    }

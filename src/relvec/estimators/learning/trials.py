@@ -30,6 +30,7 @@ class Trial:
     fit: EvidenceFit
     scales: Array  # (1 or d,) of the kernel that learns
     loss: float  # by the criterion
+    n_rows: int
 
     @property
     def ended(self) -> bool:
@@ -119,7 +120,7 @@ class Trials:
             loss = self._cross_validated(scales)
         else:
             loss = CRITERIA[criterion](judged(model, fit, self.targets))
-        trial = Trial(model, fit, scales, loss)
+        trial = Trial(model, fit, scales, loss, self.targets.n_rows)
         self.done.append(trial)
         words = np.array2string(scales, precision=3, separator=", ")
         logger.info("length scale %s: %s %.4f", words, criterion, loss)
@@ -136,17 +137,6 @@ class Trials:
             )
             total -= float(left.training.weight @ terms)
         return total / float(self.targets.training.weight.sum())
-
-    @property
-    def history(self) -> dict[str, AnyArray]:
-        """Of all trials, in their order."""
-        size = max((len(trial.scales) for trial in self.done), default=1)
-        return {
-            "length_scale": np.array([np.zeros(size) + t.scales for t in self.done]),
-            "criterion": np.array([trial.loss for trial in self.done]),
-            "log_evidence": np.array([trial.fit.log_evidence for trial in self.done]),
-            "n_vectors": np.array([len(trial.model.relevance_) for trial in self.done]),
-        }
 
 
 def scaled(kernel: Radial, scales: Array) -> Radial:

@@ -29,7 +29,6 @@ def learn_weights(model: Any, targets: Targets) -> None:
     if not targets.training.in_memory:
         msg = "kernel_learning='weights' needs its rows in memory, not in blocks"
         raise ValueError(msg)
-    model.__dict__.pop("learned_kernels_", None)
     kernels = tuple(model._kernel_choice.resolve(targets.training))
     weights = np.full(len(kernels), 1 / len(kernels))
     if model.warm_start and len(getattr(model, "kernel_weights_", ())) == len(kernels):

@@ -1,0 +1,152 @@
+"""A search for length scales that all functions share, on given rows.
+
+The evidence prefers narrow kernels, whose fits promise more than they hold. So slopes
+of the evidence propose scales, and a criterion disposes.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from relvec.estimators.learning.starts import Distances, given_shape, natural_shape
+from relvec.estimators.learning.trials import Trial, Trials, observed, placed
+from relvec.kernel_learning import better_scales
+from relvec.typing import Array
+
+_SLACK = 0.005  # nats per observation that a wider kernel may cost
+_MUCH_WORSE, _MOST_WORSE = 0.05, 2  # nats per observation, in so many trials
+_NARROWER, _LITTLE_WORSE = 0.7, 0.01  # a factor; nats per observation
+_MOST_FAILURES = 3
+_STEPS = 15  # of the slopes, between two fits
+_LEAST_MOVE = 0.03  # in log ℓ
+_MOST_SINGLE, _SINGLE = 8, 2  # beginnings with one feature: tried, and gone on with
+
+
+@dataclass(frozen=True)
+class Search:
+    """For one length scale, or one of each feature."""
+
+    trials: Trials
+    by_feature: bool
+
+    @cached_property
+    def distances(self) -> Distances:
+        """Between rows, in the shape that the search begins with."""
+        trials, rows = self.trials, self.trials.seen_rows
+        shape = given_shape(trials.template)
+        if self.by_feature:
+            shape = natural_shape(trials.template, rows, trials.weight)
+        return Distances.of(rows, shape, trials.seed)
+
+    def over_widths(self) -> tuple[Trial, float]:
+        """The best of several widths, from the middle outwards; and their ratio."""
+        widths = self.distances.widths(self.trials.model.n_restarts)
+        middle = int(np.argmin(np.abs(np.log(widths / self.distances.centre))))
+        first = self.trials.of(widths[middle] * self.distances.shape)
+        best = self._walked(first, first, widths[middle + 1 :])
+        best = self._walked(best, first, widths[:middle][::-1])
+        step = np.log(widths[-1] / widths[0]) / max(1, len(widths) - 1)
+        return best, float(step)
+
+    def _walked(self, best: Trial, last: Trial, widths: Array) -> Trial:
+        """The best of the widths in their order from ``last`` on, and ``best``."""
+        failures = 0
+        for width in widths:
+            if failures == _MOST_WORSE or last.ended:
+                break
+            last = self.tried(width * self.distances.shape, last)
+            failures = failures + 1 if last.loss > best.loss + _MUCH_WORSE else 0
+            best = _preferred(best, last)
+        return best
+
+    def tried(self, scales: Array, last: Trial) -> Trial:
+        """These scales, twice if they disappoint after another trial.
+
+        Searches with wide kernels may end near to nothing; not so where they begin
+        with the functions of narrower ones.
+        """
+        trial = self.trials.of(scales)
+        narrower = np.mean(np.log(scales)) < np.mean(np.log(last.scales)) - 1e-9
+        if trial.ended or narrower or trial.loss <= last.loss + _MUCH_WORSE:
+            return trial
+        return min(trial, self.trials.of(scales, last), key=by_loss)
+
+    def between_widths(self, best: Trial, step: float) -> Trial:
+        """With the widths half a step away."""
+        for half in (0.5 * step, -0.5 * step):
+            if not best.ended:
+                best = _preferred(best, self.trials.of(best.scales * np.exp(half)))
+        return best
+
+    def narrowed(self, best: Trial, full: float) -> Trial:
+        """With narrower widths, as long as functions are not too many."""
+        scales, failures = best.scales, 0
+        while failures < 2 and len(self.trials.done[-1].model.relevance_) <= full:
+            if self.trials.done[-1].ended:
+                break
+            scales = scales * _NARROWER
+            trial = self.trials.of(scales)
+            if trial.loss > best.loss + _LITTLE_WORSE:
+                break
+            best, before = _preferred(best, trial), best
+            failures = failures + 1 if best is before else 0
+        return best
+
+    def along_slopes(self, best: Trial, cycles: int, *, warm: bool = False) -> Trial:
+        """Fits and steps of their evidence in turn; warm, each from the one before."""
+        current, failures = best, 0
+        for _ in range(cycles):
+            if failures == _MOST_FAILURES or current.ended:
+                break
+            scales = self._proposed(current)
+            if np.max(np.abs(np.log(scales / current.scales))) < _LEAST_MOVE:
+                break
+            if warm:
+                current = self.trials.of(scales, current)
+            else:
+                current = self.tried(scales, current)
+            failures = failures + 1 if current.loss >= best.loss else 0
+            best = min(best, current, key=by_loss)
+        return best
+
+    def _proposed(self, trial: Trial) -> Array:
+        """Scales at which the functions of a model have more evidence."""
+        targets, X = self.trials.targets, self.trials.rows
+        eta = trial.model.model_.latent(X)[0] - targets.offset
+        data = observed(trial.fit, targets, eta)
+        start = placed(trial.model, trial.fit, data, X)
+        if len(start.varying) == 0:
+            return trial.scales
+        found, _ = better_scales(
+            start,
+            data,
+            self.distances.allowed,
+            steps=_STEPS,
+            tied=not self.by_feature,
+        )
+        if len(found.varying) == 0:
+            return trial.scales
+        return np.asarray(found.varying.scales[0])
+
+    def single_features(self) -> list[Trial]:
+        """Beginnings with one feature each, the best of all, where they are few."""
+        shapes = self.distances.single_features()
+        if len(shapes) > _MOST_SINGLE or self.trials.model.n_restarts == 1:
+            return []
+        found: list[Trial] = []
+        for scales in shapes:
+            if not (found and found[-1].ended):
+                found.append(self.trials.of(scales))
+        return sorted(found, key=by_loss)[:_SINGLE]
+
+
+def by_loss(trial: Trial) -> float:
+    """What the criterion says."""
+    return trial.loss
+
+
+def _preferred(one: Trial, other: Trial) -> Trial:
+    """The one of less loss; if that is nearly the same, the wider."""
+    wide, narrow = (one, other) if one.scales[0] >= other.scales[0] else (other, one)
+    return narrow if narrow.loss < wide.loss - _SLACK else wide
