@@ -34,7 +34,7 @@ for name, model in models.items():
 
 # %%
 # The first width is among the best for all, if the true curve is known: it follows the
-# left side, and some of the noise on the right, with 43 of 150 rows as vectors.
+# left side, and some of the noise on the right, with many of the rows as vectors.
 # The learned one will not pay for so many (see :doc:`/limits`): it is too wide for the
 # left side, and takes what it misses there for noise. With a width for each vector both
 # sides are fitted, with few vectors. Bars reach from ℓ left of a vector to ℓ right.
