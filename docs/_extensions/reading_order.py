@@ -8,6 +8,7 @@ ORDER = (
     "plot_evidence_trace.py",
     "plot_kernel_families.py",
     "plot_several_scales.py",
+    "plot_kernel_learning.py",
     "plot_text_kernel.py",
     "plot_sparse_linear.py",
     "plot_polynomial_features.py",

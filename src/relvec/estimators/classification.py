@@ -56,9 +56,13 @@ default="rbf"
         Constant term of "poly" and "sigmoid".
     fit_intercept : bool, default=True
         Let a constant be one of the candidates.
-    kernel_learning : {"weights"}, optional
-        With "weights" a list of kernels is mixed into one, a convex combination whose
-        weights are learned from the evidence; by default each has functions of its own.
+    kernel_learning : {"width", "ard", "auto", "adaptive", "adaptive-ard", "weights"} \
+or Adaptive, optional
+        What is learned of the kernel during the fit, as in :class:`RVR`.
+    criterion : {"auto", "loo", "gcv", "evidence", "cv"}, default="auto"
+        What judges the kernels that are tried, as in :class:`RVR`.
+    n_restarts : int, default=10
+        How many widths to begin with.
     solver : {"sequential", "mackay", "em", "variational"} or TopDown, \
 default="sequential"
         How the evidence is maximised: function by function, or by one of the classic
@@ -146,6 +150,9 @@ default="auto"
         Number of each vector's kernel in the list of kernels; 0 if there is one.
     kernel_weights_ : ndarray of shape (n_kernels,)
         Weights of the kernels, for ``kernel_learning="weights"``.
+    kernel_, length_scales_, feature_relevance_, kernel_history_ : object
+        What was learned of the kernel, as in :class:`RVR`; relevance is summed over
+        outputs. With "ovr" and "ovo" each of ``estimators_`` has its own.
     relevance_vectors_ : ndarray of shape (n_vectors, n_features)
         These rows, or (n_vectors,) objects; empty for ``kernel="precomputed"`` and
         None.

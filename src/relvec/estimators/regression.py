@@ -40,9 +40,23 @@ class RVR(RegressorMixin, IncrementalModel):
         Constant term of "poly" and "sigmoid".
     fit_intercept : bool, default=True
         Centre ``y`` by its weighted mean and let a constant be one of the candidates.
-    kernel_learning : {"weights"}, optional
-        With "weights" a list of kernels is mixed into one, a convex combination whose
-        weights are learned from the evidence; by default each has functions of its own.
+    kernel_learning : {"width", "ard", "auto", "adaptive", "adaptive-ard", "weights"} \
+or Adaptive, optional
+        What is learned of the kernel during the fit: one length scale, one for each
+        feature, the better of these two; one for each vector, or for each vector and
+        feature. In a list the one kernel that has length scales learns. With "weights"
+        a list of kernels is mixed into one, a convex combination whose weights are
+        learned from the evidence; otherwise each has functions of its own. An
+        :class:`Adaptive` is the algorithm of [3]_ with its settings.
+    criterion : {"auto", "loo", "gcv", "evidence", "cv"}, default="auto"
+        What judges the kernels that are tried: rows left out one by one, each with the
+        function centred on it, in closed form; generalised cross-validation with a
+        charge of three observations for each function; "auto", the sum of both; the
+        evidence, which prefers narrow kernels; or three folds. "adaptive" always thins
+        out its functions by "gcv", "weights" and :class:`Adaptive` have the evidence.
+    n_restarts : int, default=10
+        How many widths to begin with, for "width", "ard" and "auto". With 1 there is
+        no grid: one width, from the median distance between rows.
     solver : {"sequential", "mackay", "em", "variational"} or TopDown, \
 default="sequential"
         How the evidence is maximised: function by function, or by one of the classic
@@ -112,6 +126,18 @@ default="auto"
         Number of each vector's kernel in the list of kernels; 0 if there is one.
     kernel_weights_ : ndarray of shape (n_kernels,)
         Weights of the kernels, for ``kernel_learning="weights"``.
+    kernel_ : Kernel
+        The kernel with the length scales that were learned, where all vectors share
+        them: for "width", "ard" and "auto".
+    length_scales_ : ndarray of shape (n_vectors,) or (n_vectors, n_features)
+        Learned length scales of each vector, or of each and each feature that the
+        kernel sees; nan for vectors of kernels without. Not for "weights".
+    feature_relevance_ : ndarray of shape (n_features,)
+        Var(xⱼ)·E[(∂f/∂xⱼ)²] of the fitted function f, scaled to sum to 1; all zero if
+        it is constant. Where length scales were learned.
+    kernel_history_ : dict of ndarray
+        ``length_scale``, ``criterion`` (the lower the better), ``log_evidence`` and
+        ``n_vectors`` of every kernel that was tried; empty for "adaptive".
     relevance_vectors_ : ndarray of shape (n_vectors, n_features)
         These rows, or (n_vectors,) objects; empty for ``kernel="precomputed"`` and
         None.
@@ -161,6 +187,9 @@ default="auto"
        machine", Journal of Machine Learning Research 1, 211-244.
     .. [2] M. E. Tipping and A. C. Faul (2003), "Fast marginal likelihood maximisation
        for sparse Bayesian models", AISTATS.
+    .. [3] J. Yuan, L. Bo, K. Wang and T. Yu (2009), "Adaptive spherical Gaussian kernel
+       in sparse Bayesian learning framework for nonlinear regression", Expert Systems
+       with Applications 36, 3982-3989.
 
     Examples
     --------
