@@ -5,8 +5,10 @@ import pytest
 from numpy.testing import assert_allclose
 from problems import gram_form, random_case
 
+from relvec import RVR
 from relvec.evidence.moments import solve
 from relvec.evidence.newton import Ascent, _derivatives, ascend
+from relvec.kernels import Gaussian
 
 CEILING = 1e12
 
@@ -98,3 +100,14 @@ def test_known_noise_stays_and_the_ceiling_holds():
 
     assert np.array_equal(known.noise_precision, beta)
     assert np.all(limited.noise_precision <= 1.01 * beta)
+
+
+def test_a_step_out_of_digits_is_not_taken():
+    """A straight line without noise by hardly curved functions: RVR ran into it."""
+    rng = np.random.default_rng(56)
+    X = rng.uniform(-1, 1, (40, 2))
+    kernel = Gaussian(10 ** rng.uniform(0.5, 2.5, 2))
+    y = 3 * X[:, 0] - X[:, 1]
+    model = RVR(kernel).fit(X, y)
+
+    assert_allclose(model.predict(X), y, atol=0.01)

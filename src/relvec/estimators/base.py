@@ -234,7 +234,8 @@ class SparseKernelModel(CallbackSupportMixin, BaseEstimator, ABC):
         if self.kernel_learning is None:
             self._fit_kernel(everything)
         else:
-            learner(self.kernel_learning)(self, everything)
+            with progress(int(self.verbose)):
+                learner(self.kernel_learning)(self, everything)
 
     def _fit_kernel(self, targets: Targets) -> EvidenceFit:
         """With kernels as they are."""

@@ -43,14 +43,20 @@ class Ascent:
     solution: Solution
     converged: bool = False
 
-    def moved(self, step: Array, ceiling: Array | None) -> "Ascent":
-        """Along a step of (log α, log β); without a ceiling β stays."""
+    def moved(self, step: Array, ceiling: Array | None) -> "Ascent | None":
+        """Along a step of (log α, log β); without a ceiling β stays.
+
+        None where Gram matrices are out of digits.
+        """
         n_active = len(self.chosen)
         alpha = self.prior_precision * np.exp(step[:n_active])
         beta = self.noise_precision
         if ceiling is not None:
             beta = np.minimum(beta * np.exp(step[n_active:]), ceiling)
-        solution = solve(self.moments, alpha, beta)
+        try:
+            solution = solve(self.moments, alpha, beta)
+        except np.linalg.LinAlgError:
+            return None
         return Ascent(self.moments, self.chosen, alpha, beta, solution)
 
 
@@ -169,13 +175,13 @@ def _uphill(
     least = before - slack * (abs(before) + state.moments.count)
     cut = step.clip(-_LONGEST_STEP, _LONGEST_STEP)
     after = state.moved(cut, ceiling)
-    if after.solution.log_evidence >= least:
+    if after is not None and after.solution.log_evidence >= least:
         return after
     fraction = min(0.25, _LONGEST_STEP / float(np.abs(step).max()))
     shortest = _SHORTEST * fraction
     while fraction > shortest:
         after = state.moved(fraction * step, ceiling)
-        if after.solution.log_evidence >= least:
+        if after is not None and after.solution.log_evidence >= least:
             return after
         fraction *= 0.25
     return None

@@ -66,9 +66,10 @@ class Judged:
         eta, spread = self._eta, self._spread
         terms = self._log_predictive(slice(None), eta, spread)
         rows, _ = self.own
-        if len(rows):
-            less = self._log_predictive(rows, *self._without_own(eta, spread))
-            terms[rows] = np.maximum(less, terms[rows] - _MOST_FOR_ITS_OWN)
+        less = self._log_predictive(rows, *self._without_own(eta, spread))
+        without = np.full(len(terms), np.inf)
+        np.minimum.at(without, rows, np.maximum(less, terms[rows] - _MOST_FOR_ITS_OWN))
+        terms = np.where(np.isinf(without), terms, without)
         return -float(self.sample_weight @ terms) / self._count
 
     def _log_predictive(

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.linalg import LinAlgError
 
 from relvec.kernel_learning.held import Observed
 from relvec.kernel_learning.scales import Placed, Range, lowest
@@ -73,10 +74,7 @@ class OwnScales:
 
         found = lowest(falling, start, limits, self.steps)
         moved = parts.model(found)
-        return self._settled(moved, observed) if self.joint else moved
-
-    def _settled(self, model: Placed, observed: Observed) -> Placed:
-        return model.settled(observed, _FINAL_TOL, _FINAL_STEPS)[0]
+        return _settled(moved, observed) if self.joint else moved
 
     def thinned(
         self,
@@ -84,27 +82,40 @@ class OwnScales:
         observed: Observed,
         observe: Callable[[Array], Observed],
         loss: Callable[[Array, int], float],
+        enough: Callable[[], bool] = lambda: False,
     ) -> Placed:
         """The best of the models met when functions are left out one by one.
 
         ``observe`` tells what the data are at another η, ``loss`` judges η with so many
-        functions.
+        functions, ``enough`` says whether to go on.
         """
         best, least = model, np.inf
-        while len(model.varying):
-            held = model.held(observed)
-            eta, n_fixed = held.eta, model.fixed.shape[1]
-            found = loss(eta, len(model.prior_precision))
-            if found <= least:
-                best, least = model, found
-            if found > least + _MUCH_WORSE:
+        while len(model.varying) and not enough():
+            try:
+                eta, fewer = _thinner(model, observed)
+                found = loss(eta, len(model.prior_precision))
+                if found <= least:
+                    best, least = model, found
+                if found > least + _MUCH_WORSE:
+                    break
+                observed = observe(eta)
+                model = self.better(_settled(fewer, observed), observed)
+            except LinAlgError:
+                # Gram matrices are out of digits, as they are where there is no noise.
                 break
-            worth = held.worth[n_fixed:]
-            left = np.delete(np.arange(len(held.worth)), n_fixed + np.argmin(worth))
-            observed = observe(eta)
-            fewer = self._settled(model.subset(left), observed)
-            model = self.better(fewer, observed)
         return best
+
+
+def _thinner(model: Placed, observed: Observed) -> tuple[Array, Placed]:
+    """η of a model, and the model without the function that is worth least."""
+    held, n_fixed = model.held(observed), model.fixed.shape[1]
+    worth = held.worth[n_fixed:]
+    left = np.delete(np.arange(len(held.worth)), n_fixed + np.argmin(worth))
+    return held.eta, model.subset(left)
+
+
+def _settled(model: Placed, observed: Observed) -> Placed:
+    return model.settled(observed, _FINAL_TOL, _FINAL_STEPS)[0]
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.linalg import LinAlgError
 from scipy.optimize import Bounds, minimize
 
 from relvec.kernel_learning.held import Held, Observed
@@ -18,6 +19,8 @@ from relvec.typing import AnyArray, Array, Indices
 
 _TOL = 1e-3  # of log α and log β along the way
 _MOST_NEWTON_STEPS = 30
+# Where Gram matrices are out of digits: no step goes there.
+_REFUSED = 1e20
 
 
 @dataclass(frozen=True)
@@ -91,7 +94,10 @@ def better_scales(
 
     ``tied`` scales keep their ratios. Functions that are no longer of use are left out.
     """
-    best, most = model.settled(observed)
+    try:
+        best, most = model.settled(observed)
+    except LinAlgError:
+        return model, -np.inf
     base = np.log(model.varying.scales[0])
 
     def falling(theta: Array) -> tuple[float, Array]:
@@ -118,8 +124,15 @@ def lowest(
     steps: int,
 ) -> Array:
     """Where a function, which comes with its slope, is least after so many steps."""
+
+    def defined(x: Array) -> tuple[float, Array]:
+        try:
+            return function(x)
+        except LinAlgError:
+            return _REFUSED, np.zeros(len(x))
+
     found = minimize(
-        function,
+        defined,
         np.clip(start, *limits),
         jac=True,
         method="L-BFGS-B",

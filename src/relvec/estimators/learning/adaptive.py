@@ -36,7 +36,7 @@ def learn_adaptive(model: Any, targets: Targets) -> None:
     by_feature = model.kernel_learning == "adaptive-ard"
     shape, prior = given_shape(trials.template), None
     if by_feature:
-        scales = begin(stages, by_feature=True).scales
+        scales = begin(stages, by_feature=True).on_more.scales
         shape = scales / np.exp(np.mean(np.log(scales)))
     widths = Distances.of(trials.seen_rows, shape, trials.seed).several(N_SCALES)
     kernels = trials.with_scales(*(width * shape for width in widths))
@@ -63,7 +63,9 @@ class Moving:
     def thinned(self, own: OwnScales) -> Placed:
         """The functions that are left, with scales of their own."""
         start, data = self.placed()
-        return own.thinned(start, data, self._observed, self._loss)
+        return own.thinned(
+            start, data, self._observed, self._loss, self.trials.out_of_time
+        )
 
     def placed(self) -> tuple[Placed, Observed]:
         """The functions as they are, and what the data are to them."""

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.linalg import LinAlgError
 
 from relvec.basis import Basis
 from relvec.estimators.candidates import Candidates
@@ -61,7 +62,11 @@ def _turned(model: Any, trials: Trials, targets: Targets, own: OwnScales) -> Mov
         gain, before = fit.log_evidence - before, fit.log_evidence
         if len(model.relevance_) == 0 or ended or gain < _LEAST_GAIN:
             break
-        candidates, precision = moving.candidates(own.better(*moving.placed()))
+        try:
+            moved = own.better(*moving.placed())
+        except LinAlgError:
+            break
+        candidates, precision = moving.candidates(moved)
     return moving
 
 

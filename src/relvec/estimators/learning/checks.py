@@ -10,7 +10,7 @@ from relvec.kernel_learning import CRITERIA
 from relvec.kernels import Checked, Kernel
 from relvec.kernels.radial import Radial
 from relvec.kernels.varying import Varying
-from relvec.parameters import check_choice, check_count
+from relvec.parameters import check_choice, check_count, check_flag
 
 MODES = ("width", "ard", "auto", "adaptive", "adaptive-ard", "weights")
 JUDGES = (*CRITERIA, "cv")
@@ -56,6 +56,7 @@ class Adaptive:
     def __post_init__(self) -> None:
         check_count("cycles", self.cycles)
         check_count("steps", self.steps)
+        check_flag("by_feature", self.by_feature)
 
 
 def check_learning(learning: Any, kernel: Any, criterion: Any, restarts: Any) -> None:

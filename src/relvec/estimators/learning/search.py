@@ -4,7 +4,7 @@ The evidence prefers narrow kernels, whose fits promise more than they hold. So 
 of the evidence propose scales, and a criterion disposes.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -20,6 +20,8 @@ _NARROWER, _LITTLE_WORSE = 0.7, 0.01  # a factor; nats per observation
 _MOST_FAILURES = 3
 _STEPS = 15  # of the slopes, between two fits
 _LEAST_MOVE = 0.03  # in log ℓ
+_SAME_SHAPE = 0.4  # in log ℓ
+_OTHERS = 1  # widths besides the best that are gone on with, where rows are few
 _MOST_SINGLE, _SINGLE = 8, 2  # beginnings with one feature: tried, and gone on with
 
 
@@ -39,6 +41,15 @@ class Search:
             shape = natural_shape(trials.template, rows, trials.weight)
         return Distances.of(rows, shape, trials.seed)
 
+    def has_shape(self, scales: Array) -> bool:
+        """Whether these are about what the search would begin with."""
+        ratio = np.log(scales / self.distances.shape)
+        return bool(np.ptp(ratio) < _SAME_SHAPE)
+
+    def as_own(self, trial: Trial) -> Trial:
+        """A trial with one length scale, as one with as many as this search has."""
+        return replace(trial, scales=trial.scales * np.ones(len(self.distances.shape)))
+
     def over_widths(self) -> tuple[Trial, float]:
         """The best of several widths, from the middle outwards; and their ratio."""
         widths = self.distances.widths(self.trials.model.n_restarts)
@@ -49,11 +60,17 @@ class Search:
         step = np.log(widths[-1] / widths[0]) / max(1, len(widths) - 1)
         return best, float(step)
 
+    def others(self, best: Trial) -> list[Trial]:
+        """The next best of the widths tried, to begin with as well."""
+        known = [trial for trial in self.trials.done if self.has_shape(trial.scales)]
+        known = [trial for trial in known if trial.fit is not best.fit]
+        return [self.as_own(trial) for trial in sorted(known, key=by_loss)[:_OTHERS]]
+
     def _walked(self, best: Trial, last: Trial, widths: Array) -> Trial:
         """The best of the widths in their order from ``last`` on, and ``best``."""
         failures = 0
         for width in widths:
-            if failures == _MOST_WORSE or last.ended:
+            if failures == _MOST_WORSE or self.trials.ended:
                 break
             last = self.tried(width * self.distances.shape, last)
             failures = failures + 1 if last.loss > best.loss + _MUCH_WORSE else 0
@@ -68,14 +85,18 @@ class Search:
         """
         trial = self.trials.of(scales)
         narrower = np.mean(np.log(scales)) < np.mean(np.log(last.scales)) - 1e-9
-        if trial.ended or narrower or trial.loss <= last.loss + _MUCH_WORSE:
+        fine = trial.loss <= last.loss + _MUCH_WORSE
+        hopeless = last.loss > min(map(by_loss, self.trials.done)) + _MUCH_WORSE
+        # What is left out of other fits does not depend on where this one begins.
+        indifferent = self.trials.model.criterion == "cv"
+        if self.trials.ended or narrower or fine or hopeless or indifferent:
             return trial
         return min(trial, self.trials.of(scales, last), key=by_loss)
 
     def between_widths(self, best: Trial, step: float) -> Trial:
         """With the widths half a step away."""
         for half in (0.5 * step, -0.5 * step):
-            if not best.ended:
+            if step > 0 and not self.trials.ended:
                 best = _preferred(best, self.trials.of(best.scales * np.exp(half)))
         return best
 
@@ -83,7 +104,7 @@ class Search:
         """With narrower widths, as long as functions are not too many."""
         scales, failures = best.scales, 0
         while failures < 2 and len(self.trials.done[-1].model.relevance_) <= full:
-            if self.trials.done[-1].ended:
+            if self.trials.ended:
                 break
             scales = scales * _NARROWER
             trial = self.trials.of(scales)
@@ -97,7 +118,7 @@ class Search:
         """Fits and steps of their evidence in turn; warm, each from the one before."""
         current, failures = best, 0
         for _ in range(cycles):
-            if failures == _MOST_FAILURES or current.ended:
+            if failures == _MOST_FAILURES or self.trials.ended:
                 break
             scales = self._proposed(current)
             if np.max(np.abs(np.log(scales / current.scales))) < _LEAST_MOVE:
@@ -134,10 +155,7 @@ class Search:
         shapes = self.distances.single_features()
         if len(shapes) > _MOST_SINGLE or self.trials.model.n_restarts == 1:
             return []
-        found: list[Trial] = []
-        for scales in shapes:
-            if not (found and found[-1].ended):
-                found.append(self.trials.of(scales))
+        found = [self.trials.of(each) for each in shapes if not self.trials.ended]
         return sorted(found, key=by_loss)[:_SINGLE]
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from relvec.estimators.learning.relevance import feature_relevance, length_scales
 from relvec.estimators.learning.search import Search, by_loss
 from relvec.estimators.learning.targets import Targets
-from relvec.estimators.learning.trials import Trial, Trials
+from relvec.estimators.learning.trials import STOPPED, Trial, Trials
 
 FEW, MORE, MOST = 500, 1000, 8000  # rows to learn from; the last fit is of all
 _CYCLES, _CYCLES_OF_PART = 8, 2  # of slopes, where these are all rows or some
@@ -50,17 +50,26 @@ class Stages:
         return [trial for trials in stages.values() for trial in trials.done]
 
 
+@dataclass(frozen=True)
+class Begun:
+    """The best that few rows and some more have to say."""
+
+    on_few: Trial
+    on_more: Trial
+    by_feature: bool
+
+
 def learn_shared(model: Any, targets: Targets) -> None:
     """Fit ``model`` with the best length scales found."""
     stages = Stages.of(model, targets)
-    by_feature = model.kernel_learning != "width" and stages.few.seen_rows.shape[1] > 1
-    begun = []
-    if model.kernel_learning != "ard" or not by_feature:
-        begun.append((begin(stages, by_feature=False), False))
+    several = stages.few.seen_rows.shape[1] > 1
+    by_feature = model.kernel_learning != "width" and several
+    begun: list[Begun] = []
+    if model.kernel_learning != "ard" or not several:
+        begun.append(begin(stages, by_feature=False))
     if by_feature:
-        begun.append((begin(stages, by_feature=True), True))
-    chosen, of_features = min(begun, key=lambda pair: pair[0].loss)
-    best = _finished(stages, chosen, by_feature=of_features)
+        begun.append(begin(stages, by_feature=True, known=begun[0] if begun else None))
+    best = _finished(stages, min(begun, key=lambda one: one.on_more.loss))
     last = best.model
     if stages.most.targets.n_rows < targets.n_rows:
         last = _of_all(stages, best, targets)
@@ -68,34 +77,42 @@ def learn_shared(model: Any, targets: Targets) -> None:
     model.kernel_ = model.learned_kernels_[stages.most.place]
 
 
-def begin(stages: Stages, *, by_feature: bool) -> Trial:
-    """The best that few rows and a few more have to say."""
+def begin(stages: Stages, *, by_feature: bool, known: Begun | None = None) -> Begun:
+    """One width for all features, or more; the first may be known already."""
     search = Search(stages.few, by_feature=by_feature)
-    trial, step = search.over_widths()
-    everything = stages.few is stages.most
+    if known is not None and search.has_shape(known.on_few.scales):
+        few, step = search.as_own(known.on_few), 0.0
+    else:
+        few, step = search.over_widths()
     evidence = stages.few.model.criterion == "evidence"
-    if everything and not by_feature and not evidence:
-        return search.between_widths(trial, step)
+    if stages.few is stages.most and not by_feature and not evidence:
+        more = search.between_widths(few, step)
+        return Begun(few, more, by_feature)
+    more = few
     if stages.more is not stages.few:
         search = Search(stages.more, by_feature=by_feature)
-        trial = search.tried(trial.scales, trial)
-    if not (by_feature or evidence):
-        return trial
-    cycles = _CYCLES if stages.more is stages.most else _CYCLES_OF_PART
-    starts = [trial, *(search.single_features() if by_feature else [])]
-    return min((search.along_slopes(each, cycles) for each in starts), key=by_loss)
+        more = search.tried(few.scales, few)
+    if by_feature or evidence:
+        cycles = _CYCLES if stages.more is stages.most else _CYCLES_OF_PART
+        starts = [more, *(search.single_features() if by_feature else [])]
+        if stages.few is stages.most:
+            starts += search.others(few)
+        paths = (search.along_slopes(start, cycles) for start in starts)
+        more = min(paths, key=by_loss)
+    return Begun(few, more, by_feature)
 
 
-def _finished(stages: Stages, trial: Trial, *, by_feature: bool) -> Trial:
+def _finished(stages: Stages, begun: Begun) -> Trial:
     """What most rows make of it."""
+    trial = begun.on_more
     if stages.most is stages.few:
         return trial
-    search = Search(stages.most, by_feature=by_feature)
+    search = Search(stages.most, by_feature=begun.by_feature)
     if stages.most is not stages.more:
         trial = search.tried(trial.scales, trial)
     full = _FULL * stages.most.weight.sum()
     trial = search.narrowed(trial, full)
-    if not by_feature:
+    if not begun.by_feature:
         return trial
     size = len(trial.model.relevance_)
     cycles = 2 if size <= full else 1 if size <= 2 * full else 0
@@ -123,6 +140,8 @@ def forget(model: Any) -> None:
 def described(model: Any, fitted: Any, trials: Trials, done: list[Trial]) -> None:
     """Make ``model`` the one fitted, with attributes that tell what it learned."""
     model.__dict__ = fitted.__dict__
+    if stopped := [trial.fit.status for trial in done if trial.fit.status in STOPPED]:
+        model.status_ = stopped[0]
     model.kernel_history_ = history(done)
     model.length_scales_ = length_scales(model.model_.basis)
     model.feature_relevance_ = feature_relevance(model, trials.rows, trials.weight)
@@ -133,7 +152,9 @@ def history(done: list[Trial]) -> dict[str, Any]:
     size = max((len(trial.scales) for trial in done), default=1)
     return {
         "n_rows": np.array([trial.n_rows for trial in done], dtype=np.intp),
-        "length_scale": np.array([np.zeros(size) + trial.scales for trial in done]),
+        "length_scale": np.array(
+            [np.zeros(size) + trial.scales for trial in done]
+        ).reshape(-1, size),
         "criterion": np.array([trial.loss for trial in done]),
         "log_evidence": np.array([trial.fit.log_evidence for trial in done]),
         "n_vectors": np.array(

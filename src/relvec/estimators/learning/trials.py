@@ -19,7 +19,7 @@ from relvec.typing import AnyArray, Array, Indices
 
 _FOLDS = 3
 _LEAST_SECONDS = 1e-3
-_STOPPED = (Status.MAX_SECONDS, Status.STOPPED)
+STOPPED = (Status.MAX_SECONDS, Status.STOPPED)
 
 
 @dataclass(frozen=True)
@@ -31,11 +31,6 @@ class Trial:
     scales: Array  # (1 or d,) of the kernel that learns
     loss: float  # by the criterion
     n_rows: int
-
-    @property
-    def ended(self) -> bool:
-        """Whether there is no time for another, or somebody wants no more."""
-        return self.fit.status in _STOPPED
 
 
 @dataclass
@@ -105,12 +100,21 @@ class Trials:
         return trial, fit
 
     @property
+    def ended(self) -> bool:
+        """Whether there is no time for another, or somebody wants no more."""
+        return bool(self.done) and self.done[-1].fit.status in STOPPED
+
+    @property
     def seconds_left(self) -> float | None:
         """Of the time that all may take."""
         if self.model.max_seconds is None:
             return None
         left = self.model.max_seconds - (perf_counter() - self.started)
         return max(float(left), _LEAST_SECONDS)
+
+    def out_of_time(self) -> bool:
+        """Whether none is left."""
+        return self.seconds_left is not None and self.seconds_left <= _LEAST_SECONDS
 
     def of(self, scales: Array, before: Trial | None = None) -> Trial:
         """The model with these length scales, judged."""
