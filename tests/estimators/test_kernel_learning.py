@@ -350,6 +350,7 @@ def test_features_that_do_not_vary(mode):
         ({"kernel_learning": 3}, "kernel_learning must be None"),
         ({"criterion": "aic"}, "criterion"),
         ({"n_restarts": 0}, "n_restarts"),
+        ({"kernel_learning": "adaptive", "criterion": "cv"}, "choose another"),
         ({"kernel": "linear"}, "needs a kernel with a length scale"),
         ({"kernel": None}, "needs a kernel with a length scale"),
         ({"kernel": Polynomial()}, "needs a kernel with a length scale"),

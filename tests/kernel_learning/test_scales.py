@@ -142,14 +142,12 @@ def test_thinning_keeps_the_least_loss():
     start, _ = placed.settled(observed)
     y = observed.seen.target
 
-    def loss(eta, n_functions):
-        return charged_loss(Noise(np.ones(1)), y, eta, np.ones(N), n_functions)
+    def loss(model, held):
+        size = len(model.prior_precision)
+        return charged_loss(Noise(np.ones(1)), y, held.eta, np.ones(N), size)
 
     found = OwnScales(allowed(1)).thinned(start, observed, lambda eta: observed, loss)
-    before, after = (
-        loss(model.held(observed).eta, len(model.prior_precision))
-        for model in (start, found)
-    )
+    before, after = (loss(model, model.held(observed)) for model in (start, found))
 
     assert after < before
     assert len(found.varying) < len(start.varying)

@@ -31,7 +31,8 @@ from relvec.posterior import Posterior
 from relvec.typing import Array, Indices
 
 _CHARGE = 3.0  # observations for a function
-_LEAST_LEFT = 1e-2  # of all observations, however many functions there are
+_LEAST_LEFT = 1e-2  # of all observations; less is no measure of anything
+_HOPELESS = 1e6  # the loss of a model that has not even that, more for each function
 _LARGEST_LEVERAGE = 1 - 1e-9
 _MOST_FOR_ITS_OWN = 5.0  # nats that a row may lose with its function
 
@@ -141,5 +142,7 @@ def charged_loss(
     """Minus the log likelihood and a charge for every function, per observation."""
     count = float(sample_weight.sum())
     fitted = likelihood.refit(y, eta, sample_weight, np.full(y.shape[1], count))
-    left = max(1 - _CHARGE * n_functions / count, _LEAST_LEFT)
+    left = 1 - _CHARGE * n_functions / count
+    if left < _LEAST_LEFT:
+        return _HOPELESS - left
     return -fitted.log_density(y, eta, sample_weight) / count - float(np.log(left))

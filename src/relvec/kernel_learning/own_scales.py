@@ -17,13 +17,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.linalg import LinAlgError
 
-from relvec.kernel_learning.held import Observed
+from relvec.kernel_learning.held import Held, Observed
 from relvec.kernel_learning.scales import Placed, Range, lowest
 from relvec.typing import Array
 
 _LARGEST_PRECISION_STEP = 12.0  # in log α
 _LARGEST_NOISE_STEP = 3.0  # in log β
 _FINAL_TOL, _FINAL_STEPS = 1e-4, 200
+_AT_ONCE = 25  # functions of which one leaves at a time
 _MUCH_WORSE = 0.15  # nats per observation, at which elimination ends
 
 
@@ -81,37 +82,38 @@ class OwnScales:
         model: Placed,
         observed: Observed,
         observe: Callable[[Array], Observed],
-        loss: Callable[[Array, int], float],
+        loss: Callable[[Placed, Held], float],
         enough: Callable[[], bool] = lambda: False,
     ) -> Placed:
         """The best of the models met when functions are left out one by one.
 
-        ``observe`` tells what the data are at another η, ``loss`` judges η with so many
-        functions, ``enough`` says whether to go on.
+        ``observe`` tells what the data are at another η, ``loss`` judges a model,
+        ``enough`` says whether to go on.
         """
         best, least = model, np.inf
         while len(model.varying) and not enough():
             try:
-                eta, fewer = _thinner(model, observed)
-                found = loss(eta, len(model.prior_precision))
+                held = model.held(observed)
+                found = loss(model, held)
                 if found <= least:
                     best, least = model, found
                 if found > least + _MUCH_WORSE:
                     break
-                observed = observe(eta)
-                model = self.better(_settled(fewer, observed), observed)
+                observed = observe(held.eta)
+                fewer = _settled(_thinner(model, held), observed)
+                model = self.better(fewer, observed)
             except LinAlgError:
                 # Gram matrices are out of digits, as they are where there is no noise.
                 break
         return best
 
 
-def _thinner(model: Placed, observed: Observed) -> tuple[Array, Placed]:
-    """η of a model, and the model without the function that is worth least."""
-    held, n_fixed = model.held(observed), model.fixed.shape[1]
+def _thinner(model: Placed, held: Held) -> Placed:
+    """Without the function that is worth least; of many without some."""
+    n_fixed = model.fixed.shape[1]
     worth = held.worth[n_fixed:]
-    left = np.delete(np.arange(len(held.worth)), n_fixed + np.argmin(worth))
-    return held.eta, model.subset(left)
+    least = n_fixed + np.argsort(worth)[: max(1, len(worth) // _AT_ONCE)]
+    return model.subset(np.delete(np.arange(len(held.worth)), least))
 
 
 def _settled(model: Placed, observed: Observed) -> Placed:

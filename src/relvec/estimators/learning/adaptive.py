@@ -8,48 +8,59 @@ import numpy as np
 
 from relvec.basis import Basis
 from relvec.estimators.candidates import Candidates
-from relvec.estimators.learning.checks import as_varying
+from relvec.estimators.learning.checks import as_varying, radial
 from relvec.estimators.learning.shared import Stages, begin, described
 from relvec.estimators.learning.starts import Distances, given_shape
 from relvec.estimators.learning.targets import Targets
-from relvec.estimators.learning.trials import Trials, observed, placed
+from relvec.estimators.learning.trials import Trials, equal_pairs, observed, placed
+from relvec.estimators.progress import logger
 from relvec.evidence import EvidenceFit
 from relvec.kernel_learning import (
+    CRITERIA,
+    Held,
+    Judged,
     Observed,
     OwnScales,
     Placed,
     Range,
     ScalePrior,
-    charged_loss,
 )
+from relvec.posterior import Posterior
 from relvec.typing import Array, Indices
 
 N_SCALES = 5  # of the dictionary to begin with
 _STEPS = 8  # of all scales, between two functions that leave
+_SLACK = 0.01  # nats per observation by which narrower scales must be better
+_MOST_FAILURES = 2
+# Charges alone do not tell dictionaries apart that are thinned out by them.
+JUDGES_OF_SEVERAL = {**CRITERIA, "auto": CRITERIA["loo"]}
 _TAMED = 1.0  # precision of log ℓ by feature about what all vectors share
 
 
 def learn_adaptive(model: Any, targets: Targets) -> None:
-    """Fit a dictionary of several length scales, then thin it out as they move."""
+    """Fit dictionaries of several length scales, thin each out, and keep the best.
+
+    From wide scales to narrow ones, until two of them in a row are no better.
+    """
     stages = Stages.of(model, targets)
     trials = stages.most
+    shape = given_shape(trials.template)
     by_feature = model.kernel_learning == "adaptive-ard"
-    shape, prior = given_shape(trials.template), None
     if by_feature:
         scales = begin(stages, by_feature=True).on_more.scales
         shape = scales / np.exp(np.mean(np.log(scales)))
-    widths = Distances.of(trials.seen_rows, shape, trials.seed).several(N_SCALES)
-    kernels = trials.with_scales(*(width * shape for width in widths))
-    rich, fit = trials.fitted(targets, kernels)
-    thin = rich
-    if len(rich.relevance_):
-        ends = np.log(widths[0] * shape), np.log(widths[-1] * shape)
-        if by_feature:
-            prior = ScalePrior(np.mean(ends, axis=0)[None], _TAMED)
-        own = OwnScales(Range(*ends), steps=_STEPS, prior=prior)
-        moving = Moving(trials, rich, fit)
-        thin = moving.refitted(moving.thinned(own), targets)
-    described(model, thin, trials, stages.done)
+    best, least, failures = None, np.inf, 0
+    distances = Distances.of(trials.seen_rows, shape, trials.seed)
+    for widths in distances.several(N_SCALES)[-model.n_restarts :]:
+        if failures == _MOST_FAILURES or (best is not None and trials.out_of_time()):
+            break
+        moving = Moving.fitted(trials, targets, widths[:, None] * shape)
+        thin, loss = moving.thinned(targets, tamed=by_feature)
+        failures = failures + 1 if loss >= least - _SLACK else 0
+        if failures == 0:
+            best, least = thin, loss
+        logger.info("length scales %.3g to %.3g: %.4f", widths[0], widths[-1], loss)
+    described(model, best, trials, stages.done)
 
 
 @dataclass(frozen=True)
@@ -60,12 +71,30 @@ class Moving:
     model: Any
     fit: EvidenceFit
 
-    def thinned(self, own: OwnScales) -> Placed:
-        """The functions that are left, with scales of their own."""
-        start, data = self.placed()
-        return own.thinned(
-            start, data, self._observed, self._loss, self.trials.out_of_time
-        )
+    @classmethod
+    def fitted(cls, trials: Trials, targets: Targets, scales: Array) -> "Moving":
+        """With a dictionary of these scales (number, 1 or d), ascending."""
+        model, fit = trials.fitted(targets, trials.with_scales(*scales))
+        return cls(trials, model, fit)
+
+    def thinned(self, targets: Targets, *, tamed: bool) -> tuple[Any, float]:
+        """The model of the functions that are left, of all rows; and its loss."""
+        model, (start, data) = self.model, self.placed()
+        if len(start.varying):
+            ends = self._ends
+            prior = ScalePrior(np.mean(ends, axis=0)[None], _TAMED) if tamed else None
+            own = OwnScales(Range(*ends), steps=_STEPS, prior=prior)
+            enough = self.trials.out_of_time
+            start = own.thinned(start, data, self._observed, self._charged, enough)
+            model = self.refitted(start, targets)
+        return model, self._loss(start, start.held(data))
+
+    @property
+    def _ends(self) -> tuple[Array, Array]:
+        """Logarithms of the narrowest and the widest scales of the dictionary."""
+        known = map(radial, self.model.learned_kernels_)
+        scales = [np.atleast_1d(kernel.scale) for kernel in known if kernel is not None]
+        return np.log(scales[0]), np.log(scales[-1])
 
     def placed(self) -> tuple[Placed, Observed]:
         """The functions as they are, and what the data are to them."""
@@ -80,10 +109,30 @@ class Moving:
     def _observed(self, eta: Array) -> Observed:
         return observed(self.fit, self._part, eta)
 
-    def _loss(self, eta: Array, n_functions: int) -> float:
-        part = self._part
-        weight = part.training.weight
-        return charged_loss(self.fit.likelihood, part.values, eta, weight, n_functions)
+    def _charged(self, model: Placed, held: Held) -> float:
+        """By which functions are left out."""
+        return CRITERIA["gcv"](self._judged(model, held))
+
+    def _loss(self, model: Placed, held: Held) -> float:
+        """By which dictionaries are told apart."""
+        return JUDGES_OF_SEVERAL[self.model.criterion](self._judged(model, held))
+
+    def _judged(self, model: Placed, held: Held) -> Judged:
+        part, solution = self._part, held.solution
+        alpha, likelihood = held.prior_precision, self.fit.likelihood
+        if likelihood.noise_ceiling is not None:
+            likelihood = likelihood.with_parameters(np.log(held.noise_precision))
+        rows, functions = equal_pairs(self.trials.rows, model.varying.centres)
+        numbers = np.arange(len(alpha))
+        return Judged(
+            y=part.values,
+            sample_weight=part.training.weight,
+            likelihood=likelihood,
+            functions=held.functions,
+            posterior=Posterior(numbers, alpha, solution.mean, solution.factor),
+            own=(rows, functions + model.fixed.shape[1]),
+            log_evidence=held.log_evidence,
+        )
 
     def refitted(self, left: Placed, targets: Targets) -> Any:
         """These functions as a dictionary of their own."""

@@ -72,6 +72,12 @@ def check_learning(learning: Any, kernel: Any, criterion: Any, restarts: Any) ->
             f"{learning!r}"
         )
         raise ValueError(msg)
+    if learning.startswith("adaptive") and criterion == "cv":
+        msg = (
+            f"criterion='cv' judges length scales that all vectors share: choose "
+            f"another for kernel_learning={learning!r}"
+        )
+        raise ValueError(msg)
     if learning == "weights" and not _several(kernel):
         msg = (
             "kernel_learning='weights' mixes several kernels: give a list of two or "

@@ -12,7 +12,6 @@ from relvec.typing import AnyArray, Array
 _MOST_ROWS = 500
 _NEAR, _FAR = 0.02, 0.98  # quantiles of the distances of pairs
 _NARROWEST = 0.6  # of the near distance
-_NARROWEST_OF_SEVERAL = 0.7  # where a dictionary has several
 _CENTRE = 1 / 1.5  # of the median distance, where a search begins
 _WIDE_OF_ONE = 2.0  # of the far distance, for features left out to begin with
 _PARTS_OF_ONE = (0.15, 0.3)  # of the median distance, for one that is not
@@ -47,9 +46,17 @@ class Distances:
             return np.array([self.centre])
         return np.geomspace(_NARROWEST * self.near, self.far, number)
 
-    def several(self, number: int) -> Array:
-        """So many for one dictionary, the narrowest about as wide as rows are apart."""
-        return np.geomspace(_NARROWEST_OF_SEVERAL * self.near, self.median, number)
+    def several(self, number: int) -> list[Array]:
+        """So many for one dictionary; dictionaries from wide ones to narrow ones."""
+        median, near = self.median, self.near
+        ends = [
+            (median, 10 * median),
+            (median / 3, 3 * median),
+            (1.5 * near, 2 * median),
+            # Narrower than rows are apart, functions explain single ones.
+            (0.7 * near, median),
+        ]
+        return [np.geomspace(min(pair), max(pair), number) for pair in ends]
 
     def single_features(self) -> list[Array]:
         """Scales narrow in one feature and wide in all others, two for each."""

@@ -153,7 +153,7 @@ def judged(model: Any, fit: EvidenceFit, targets: Targets) -> Judged:
     """A fit as criteria see it."""
     training, basis = targets.training, model.model_.basis
     X = training.rows.whole()
-    rows, functions = _equal(X, model.relevance_vectors_)
+    rows, functions = equal_pairs(X, model.relevance_vectors_)
     return Judged(
         y=targets.values,
         sample_weight=training.weight,
@@ -165,7 +165,7 @@ def judged(model: Any, fit: EvidenceFit, targets: Targets) -> Judged:
     )
 
 
-def _equal(X: AnyArray, centres: AnyArray) -> tuple[Indices, Indices]:
+def equal_pairs(X: AnyArray, centres: AnyArray) -> tuple[Indices, Indices]:
     """All pairs of a row and a centre that are the same."""
     places: dict[bytes, list[int]] = {}
     for place, centre in enumerate(np.asarray(centres, dtype=X.dtype)):
