@@ -20,6 +20,7 @@ _NARROWER, _LITTLE_WORSE = 0.7, 0.01  # a factor; nats per observation
 _MOST_FAILURES = 3
 _STEPS = 15  # of the slopes, between two fits
 _LEAST_MOVE = 0.03  # in log ℓ
+_MOST_FUNCTIONS = 1 / 3  # of the observations: more explain anything, with any scales
 _SAME_SHAPE = 0.4  # in log ℓ
 _OTHERS = 1  # widths besides the best that are gone on with, where rows are few
 _MOST_SINGLE, _SINGLE = 8, 2  # beginnings with one feature: tried, and gone on with
@@ -134,6 +135,11 @@ class Search:
     def _proposed(self, trial: Trial) -> Array:
         """Scales at which the functions of a model have more evidence."""
         targets, X = self.trials.targets, self.trials.rows
+        many = (
+            len(trial.model.model_.basis) > _MOST_FUNCTIONS * self.trials.weight.sum()
+        )
+        if many or trial.fit.likelihood.noiseless:
+            return trial.scales
         eta = trial.model.model_.latent(X)[0] - targets.offset
         data = observed(trial.fit, targets, eta)
         start = placed(trial.model, trial.fit, data, X)
