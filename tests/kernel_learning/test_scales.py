@@ -146,9 +146,11 @@ def test_thinning_keeps_the_least_loss():
         size = len(model.prior_precision)
         return charged_loss(Noise(np.ones(1)), y, held.eta, np.ones(N), size)
 
-    found = OwnScales(allowed(1)).thinned(start, observed, lambda eta: observed, loss)
+    own = OwnScales(allowed(1))
+    found, held = own.thinned(start, observed, lambda eta: observed, loss)
     before, after = (loss(model, model.held(observed)) for model in (start, found))
 
     assert after < before
+    assert loss(found, held) == after
     assert len(found.varying) < len(start.varying)
     assert len(found.varying) >= 1

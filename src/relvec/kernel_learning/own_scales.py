@@ -84,19 +84,20 @@ class OwnScales:
         observe: Callable[[Array], Observed],
         loss: Callable[[Placed, Held], float],
         enough: Callable[[], bool] = lambda: False,
-    ) -> Placed:
+    ) -> tuple[Placed, Held]:
         """The best of the models met when functions are left out one by one.
 
         ``observe`` tells what the data are at another η, ``loss`` judges a model,
         ``enough`` says whether to go on.
         """
-        best, least = model, np.inf
+        held = model.held(observed)
+        best, least = (model, held), np.inf
         while len(model.varying) and not enough():
             try:
                 held = model.held(observed)
                 found = loss(model, held)
                 if found <= least:
-                    best, least = model, found
+                    best, least = (model, held), found
                 if found > least + _MUCH_WORSE:
                     break
                 observed = observe(held.eta)

@@ -38,7 +38,7 @@ _TAMED = 1.0  # precision of log ℓ by feature about what all vectors share
 
 
 def learn_adaptive(model: Any, targets: Targets) -> None:
-    """Fit dictionaries of several length scales, thin each out, and keep the best.
+    """Thin out dictionaries of several length scales, and fit the best to all rows.
 
     From wide scales to narrow ones, until two of them in a row are no better.
     """
@@ -49,18 +49,42 @@ def learn_adaptive(model: Any, targets: Targets) -> None:
     if by_feature:
         scales = begin(stages, by_feature=True).on_more.scales
         shape = scales / np.exp(np.mean(np.log(scales)))
-    best, least, failures = None, np.inf, 0
+    thinned: list[Thinned] = []
     distances = Distances.of(trials.seen_rows, shape, trials.seed)
     for widths in distances.several(N_SCALES)[-model.n_restarts :]:
-        if failures == _MOST_FAILURES or (best is not None and trials.out_of_time()):
+        if thinned and trials.out_of_time():
             break
-        moving = Moving.fitted(trials, targets, widths[:, None] * shape)
-        thin, loss = moving.thinned(targets, tamed=by_feature)
-        failures = failures + 1 if loss >= least - _SLACK else 0
-        if failures == 0:
-            best, least = thin, loss
-        logger.info("length scales %.3g to %.3g: %.4f", widths[0], widths[-1], loss)
-    described(model, best, trials, stages.done)
+        moving = Moving.fitted(trials, widths[:, None] * shape)
+        thinned.append(moving.thinned(tamed=by_feature))
+        if len(thinned) - thinned.index(_best(thinned)) > _MOST_FAILURES:
+            break
+    best = _best(thinned)
+    described(model, best.refitted(targets), trials, stages.done)
+
+
+@dataclass(frozen=True, eq=False)
+class Thinned:
+    """What is left of a dictionary."""
+
+    moving: "Moving"
+    functions: Placed
+    loss: float
+
+    def refitted(self, targets: Targets) -> Any:
+        """The model of these functions and all rows."""
+        if len(self.functions.numbers) == 0:
+            kernels = self.moving.model.learned_kernels_
+            return self.moving.trials.fitted(targets, kernels)[0]
+        return self.moving.refitted(self.functions, targets)
+
+
+def _best(thinned: list[Thinned]) -> Thinned:
+    """The first of all but those that are hardly better than it."""
+    best = thinned[0]
+    for each in thinned[1:]:
+        if each.loss < best.loss - _SLACK:
+            best = each
+    return best
 
 
 @dataclass(frozen=True)
@@ -72,22 +96,22 @@ class Moving:
     fit: EvidenceFit
 
     @classmethod
-    def fitted(cls, trials: Trials, targets: Targets, scales: Array) -> "Moving":
+    def fitted(cls, trials: Trials, scales: Array) -> "Moving":
         """With a dictionary of these scales (number, 1 or d), ascending."""
-        model, fit = trials.fitted(targets, trials.with_scales(*scales))
+        model, fit = trials.fitted(trials.targets, trials.with_scales(*scales))
         return cls(trials, model, fit)
 
-    def thinned(self, targets: Targets, *, tamed: bool) -> tuple[Any, float]:
-        """The model of the functions that are left, of all rows; and its loss."""
-        model, (start, data) = self.model, self.placed()
-        if len(start.varying):
-            ends = self._ends
-            prior = ScalePrior(np.mean(ends, axis=0)[None], _TAMED) if tamed else None
-            own = OwnScales(Range(*ends), steps=_STEPS, prior=prior)
-            enough = self.trials.out_of_time
-            start = own.thinned(start, data, self._observed, self._charged, enough)
-            model = self.refitted(start, targets)
-        return model, self._loss(start, start.held(data))
+    def thinned(self, *, tamed: bool) -> Thinned:
+        """The functions that are left, with scales of their own."""
+        start, data = self.placed()
+        ends = self._ends
+        prior = ScalePrior(np.mean(ends, axis=0)[None], _TAMED) if tamed else None
+        own = OwnScales(Range(*ends), steps=_STEPS, prior=prior)
+        enough = self.trials.out_of_time
+        left, held = own.thinned(start, data, self._observed, self._charged, enough)
+        loss = JUDGES_OF_SEVERAL[self.model.criterion](self._judged(left, held))
+        logger.info("length scales %s: %.4f", np.exp(ends).round(3).tolist(), loss)
+        return Thinned(self, left, loss)
 
     @property
     def _ends(self) -> tuple[Array, Array]:
@@ -112,10 +136,6 @@ class Moving:
     def _charged(self, model: Placed, held: Held) -> float:
         """By which functions are left out."""
         return CRITERIA["gcv"](self._judged(model, held))
-
-    def _loss(self, model: Placed, held: Held) -> float:
-        """By which dictionaries are told apart."""
-        return JUDGES_OF_SEVERAL[self.model.criterion](self._judged(model, held))
 
     def _judged(self, model: Placed, held: Held) -> Judged:
         part, solution = self._part, held.solution
