@@ -234,7 +234,7 @@ class SparseKernelModel(CallbackSupportMixin, BaseEstimator, ABC):
         if self.kernel_learning is None:
             self._fit_kernel(everything)
         else:
-            with progress(int(self.verbose)):
+            with progress(int(self.verbose)), single_threaded():
                 learner(self.kernel_learning)(self, everything)
 
     def _fit_kernel(self, targets: Targets) -> EvidenceFit:

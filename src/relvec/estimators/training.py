@@ -89,14 +89,17 @@ class Training:
             X = self.rows.whole()[places]
         else:
             X = self.drawn_rows[np.searchsorted(self.drawn, places)]
+        # As many candidates as of all rows, spread evenly.
+        count = min(len(places), len(self.drawn))
+        drawn = np.arange(count) * len(places) // max(count, 1)
         return replace(
             self,
             rows=Rows.of(X),
             numbers=self.numbers[places],
             y=self.y[places],
             weight=self.weight[places],
-            drawn=np.arange(len(places)),
-            drawn_rows=X,
+            drawn=drawn,
+            drawn_rows=X if count == len(places) else X[drawn],
             in_memory=True,
         )
 

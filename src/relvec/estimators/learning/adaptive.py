@@ -29,6 +29,7 @@ from relvec.posterior import Posterior
 from relvec.typing import Array, Indices
 
 N_SCALES = 5  # of the dictionary to begin with
+MOST_ROWS = 3000  # by which it is thinned out
 _STEPS = 8  # of all scales, between two functions that leave
 _SLACK = 0.01  # nats per observation by which narrower scales must be better
 _MOST_FAILURES = 2
@@ -42,7 +43,7 @@ def learn_adaptive(model: Any, targets: Targets) -> None:
 
     From wide scales to narrow ones, until two of them in a row are no better.
     """
-    stages = Stages.of(model, targets)
+    stages = Stages.of(model, targets, most=MOST_ROWS)
     trials = stages.most
     shape = given_shape(trials.template)
     by_feature = model.kernel_learning == "adaptive-ard"

@@ -14,7 +14,7 @@ from numpy.linalg import LinAlgError
 
 from relvec.basis import Basis
 from relvec.estimators.candidates import Candidates
-from relvec.estimators.learning.adaptive import Moving
+from relvec.estimators.learning.adaptive import MOST_ROWS, Moving
 from relvec.estimators.learning.checks import Adaptive, as_varying
 from relvec.estimators.learning.shared import Stages, described
 from relvec.estimators.learning.starts import Distances, given_shape
@@ -32,7 +32,7 @@ _FINAL = (Status.MAX_SECONDS, Status.STOPPED, Status.INTERPOLATION, Status.PERFE
 def learn_alternating(model: Any, targets: Targets) -> None:
     """Fit ``model`` by settings of the algorithm, then once more by its solver."""
     settings: Adaptive = model.kernel_learning
-    trials = Stages.of(model, targets).most
+    trials = Stages.of(model, targets, most=MOST_ROWS).most
     shape = given_shape(trials.template)
     allowed = Distances.of(trials.seen_rows, shape, trials.seed).allowed
     own = OwnScales(allowed, steps=settings.steps, joint=False)

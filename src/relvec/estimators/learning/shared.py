@@ -31,17 +31,16 @@ class Stages:
     most: Trials
 
     @classmethod
-    def of(cls, model: Any, targets: Targets) -> "Stages":
+    def of(cls, model: Any, targets: Targets, most: int = MOST) -> "Stages":
         """Nothing tried yet."""
         kernels = model._kernel_choice.resolve(targets.training)
         started = perf_counter()
         stages: list[Trials] = []
-        for count in (FEW, MORE, MOST):
+        for count in (FEW, MORE, most):
             part = targets.some(count)
             if not stages or part.n_rows > stages[-1].targets.n_rows:
                 stages.append(Trials(model, part, kernels, started))
-        few, most = stages[0], stages[-1]
-        return cls(few, stages[min(1, len(stages) - 1)], most)
+        return cls(stages[0], stages[min(1, len(stages) - 1)], stages[-1])
 
     @property
     def done(self) -> list[Trial]:
