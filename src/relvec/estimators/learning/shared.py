@@ -69,9 +69,10 @@ def learn_shared(model: Any, targets: Targets) -> None:
     if by_feature:
         begun.append(begin(stages, by_feature=True, known=begun[0] if begun else None))
     best = _finished(stages, min(begun, key=lambda one: one.on_more.loss))
-    last = best.model
     if stages.most.targets.n_rows < targets.n_rows:
         last = _of_all(stages, best, targets)
+    else:
+        last = stages.most.completed(best)
     described(model, last, stages.most, stages.done)
     model.kernel_ = model.learned_kernels_[stages.most.place]
 
@@ -111,11 +112,9 @@ def _finished(stages: Stages, begun: Begun) -> Trial:
         trial = search.tried(trial.scales, trial)
     full = _FULL * stages.most.weight.sum()
     trial = search.narrowed(trial, full)
-    if not begun.by_feature:
+    if not begun.by_feature or len(trial.model.relevance_) > full:
         return trial
-    size = len(trial.model.relevance_)
-    cycles = 2 if size <= full else 1 if size <= 2 * full else 0
-    return search.along_slopes(trial, cycles, warm=True)
+    return search.along_slopes(trial, _CYCLES_OF_PART, warm=True)
 
 
 def _of_all(stages: Stages, best: Trial, targets: Targets) -> Any:

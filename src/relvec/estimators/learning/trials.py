@@ -18,6 +18,7 @@ from relvec.kernels.varying import Varying
 from relvec.typing import AnyArray, Array, Indices
 
 _FOLDS = 3
+_MOST_STEPS = 100  # of a trial; the one that is chosen goes on
 _LEAST_SECONDS = 1e-3
 STOPPED = (Status.MAX_SECONDS, Status.STOPPED)
 
@@ -83,12 +84,18 @@ class Trials:
         return tuple(kernels)
 
     def fitted(
-        self, targets: Targets, kernels: tuple[Kernel, ...], before: Trial | None = None
+        self,
+        targets: Targets,
+        kernels: tuple[Kernel, ...],
+        before: Trial | None = None,
+        steps: int | None = None,
     ) -> tuple[Any, EvidenceFit]:
         """A model of its own, which begins with the functions of another; its fit."""
         trial = copy(self.model)
         trial.learned_kernels_ = kernels
         trial.max_seconds = self.seconds_left
+        if steps is not None:
+            trial.max_iter = min(steps, self.model.max_iter)
         if before is not None:
             trial.warm_start, trial.model_ = True, before.model.model_
             noise = before.fit.likelihood.log_parameters
@@ -97,7 +104,14 @@ class Trials:
         fit = trial._fit_kernel(targets)
         trial.max_seconds = self.model.max_seconds
         trial.warm_start = self.model.warm_start
+        trial.max_iter = self.model.max_iter
         return trial, fit
+
+    def completed(self, trial: Trial) -> Any:
+        """Its model, after as many steps as it needs."""
+        if trial.fit.status is not Status.MAX_ITER or self.ended:
+            return trial.model
+        return self.fitted(self.targets, trial.model.learned_kernels_, trial)[0]
 
     @property
     def ended(self) -> bool:
@@ -118,7 +132,8 @@ class Trials:
 
     def of(self, scales: Array, before: Trial | None = None) -> Trial:
         """The model with these length scales, judged."""
-        model, fit = self.fitted(self.targets, self.with_scales(scales), before)
+        kernels = self.with_scales(scales)
+        model, fit = self.fitted(self.targets, kernels, before, _MOST_STEPS)
         criterion = self.model.criterion
         if criterion == "cv":
             loss = self._cross_validated(scales)
@@ -134,7 +149,8 @@ class Trials:
         """Log loss of rows that the model has not seen."""
         total = 0.0
         for fitted, left in self.targets.folds(_FOLDS):
-            model, fit = self.fitted(fitted, self.with_scales(scales))
+            kernels = self.with_scales(scales)
+            model, fit = self.fitted(fitted, kernels, steps=_MOST_STEPS)
             mean, variance = model.model_.latent(left.training.rows.whole())
             terms = fit.likelihood.log_predictive(
                 left.values, mean - left.offset, variance
