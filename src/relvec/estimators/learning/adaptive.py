@@ -31,7 +31,7 @@ from relvec.typing import Array, Indices
 N_SCALES = 5  # of the dictionary to begin with
 MOST_ROWS = 3000  # by which it is thinned out
 _STEPS = 8  # of all scales, between two functions that leave
-_SLACK = 0.01  # nats per observation by which narrower scales must be better
+_SLACK = 0.02  # nats per observation by which narrower scales must be better
 _MOST_FAILURES = 2
 # Charges alone do not tell dictionaries apart that are thinned out by them.
 JUDGES_OF_SEVERAL = {**CRITERIA, "auto": CRITERIA["loo"]}
