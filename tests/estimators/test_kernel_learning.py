@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from relvec import RVC, RVR, Adaptive, FitWarning, Status
 from relvec.data import noisy_sinc, scan, two_mixtures
+from relvec.estimators.learning.starts import Distances
 from relvec.estimators.learning.trials import Trials
 from relvec.kernels import CompactMatern, Gaussian, Linear, Matern, Polynomial
 
@@ -376,3 +377,25 @@ def test_a_matrix_of_kernel_values_cannot_learn():
     X, y = noisy_sinc(20, seed=0)
     with pytest.raises(ValueError, match="needs a kernel with a length scale"):
         RVR(kernel="precomputed", kernel_learning="ard").fit(X @ X.T, y)
+
+
+def test_scales_that_run_away_are_reported():
+    """A plane with a little noise, which the widest functions describe best."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (80, 2))
+    y = 3 * X[:, 0] - X[:, 1] + 1e-3 * rng.standard_normal(80)
+    with pytest.warns(FitWarning, match="upper bound.*look like a plane"):
+        model = RVR(kernel_learning="ard").fit(X, y)
+    assert np.all(model.length_scales_ < 101 * 2 * np.sqrt(2))
+
+
+def test_what_is_said_of_bounds():
+    distances = Distances(np.array([1.0, 10.0]), near=0.5, median=2.0, far=4.0)
+    low, high = (np.exp(end) for end in (distances.allowed.low, distances.allowed.high))
+
+    assert distances.remark(np.array([2.0, 20.0])) is None
+    assert distances.remark(np.array([2.0, high[1]])) is None
+    assert "plane" in distances.remark(high)
+    assert "of feature 1 ran to its lower bound" in distances.remark(
+        np.array([2.0, low[1]])
+    )

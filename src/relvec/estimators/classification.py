@@ -152,7 +152,7 @@ default="auto"
         Weights of the kernels, for ``kernel_learning="weights"``.
     kernel_, length_scales_, feature_relevance_, kernel_history_ : object
         What was learned of the kernel, as in :class:`RVR`; relevance is summed over
-        outputs. With "ovr" and "ovo" each of ``estimators_`` has its own.
+        outputs. With "ovr" and "ovo" ``estimators_`` have theirs.
     relevance_vectors_ : ndarray of shape (n_vectors, n_features)
         These rows, or (n_vectors,) objects; empty for ``kernel="precomputed"`` and
         None.

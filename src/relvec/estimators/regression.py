@@ -136,8 +136,9 @@ default="auto"
         Var(xⱼ)·E[(∂f/∂xⱼ)²] of the fitted function f, scaled to sum to 1; all zero if
         it is constant. Where length scales were learned.
     kernel_history_ : dict of ndarray
-        ``length_scale``, ``criterion`` (the lower the better), ``log_evidence`` and
-        ``n_vectors`` of every kernel that was tried; empty for "adaptive".
+        ``n_rows``, ``length_scale``, ``criterion`` (the lower the better),
+        ``log_evidence`` and ``n_vectors`` of every kernel that was tried; empty for
+        "adaptive".
     relevance_vectors_ : ndarray of shape (n_vectors, n_features)
         These rows, or (n_vectors,) objects; empty for ``kernel="precomputed"`` and
         None.

@@ -108,6 +108,8 @@ class Search:
             if self.trials.ended:
                 break
             scales = scales * _NARROWER
+            if np.any(np.log(scales) < self.distances.allowed.low):
+                break
             trial = self.trials.of(scales)
             if trial.loss > best.loss + _LITTLE_WORSE:
                 break

@@ -68,13 +68,18 @@ def learn_shared(model: Any, targets: Targets) -> None:
         begun.append(begin(stages, by_feature=False))
     if by_feature:
         begun.append(begin(stages, by_feature=True, known=begun[0] if begun else None))
-    best = _finished(stages, min(begun, key=lambda one: one.on_more.loss))
+    chosen = min(begun, key=lambda one: one.on_more.loss)
+    best = _finished(stages, chosen)
     if stages.most.targets.n_rows < targets.n_rows:
         last = _of_all(stages, best, targets)
     else:
         last = stages.most.completed(best)
     described(model, last, stages.most, stages.done)
     model.kernel_ = model.learned_kernels_[stages.most.place]
+    search = Search(stages.few, by_feature=chosen.by_feature)
+    remark = search.distances.remark(best.scales)
+    if remark is not None and len(model.relevance_):
+        targets.task.remarks.append(remark)
 
 
 def begin(stages: Stages, *, by_feature: bool, known: Begun | None = None) -> Begun:

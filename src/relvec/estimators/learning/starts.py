@@ -15,6 +15,7 @@ _NARROWEST = 0.6  # of the near distance
 _CENTRE = 1 / 1.5  # of the median distance, where a search begins
 _WIDE_OF_ONE = 2.0  # of the far distance, for features left out to begin with
 _PARTS_OF_ONE = (0.15, 0.3)  # of the median distance, for one that is not
+_AT_BOUND = 0.3  # in log ℓ
 _WIDER, _NARROWER = 100.0, 20.0  # than the median distance: as far as scales may go
 
 
@@ -80,6 +81,25 @@ class Distances:
         """Within which scales may move."""
         unit = np.log(self.median * self.shape)
         return Range(unit - np.log(_NARROWER), unit + np.log(_WIDER))
+
+    def remark(self, scales: Array) -> str | None:
+        """What there is to say of scales that ran as far as they may."""
+        logs, allowed = np.log(scales), self.allowed
+        narrow = np.flatnonzero(logs < allowed.low + _AT_BOUND)
+        if len(narrow):
+            which = f" of feature {narrow[0]}" if len(scales) > 1 else ""
+            return (
+                f"the length scale{which} ran to its lower bound, 1/{_NARROWER:g} of "
+                "the median distance between rows: the model follows single rows; "
+                "more rows, or a kernel of your own, may help"
+            )
+        if np.all(logs > allowed.high - _AT_BOUND):
+            return (
+                f"length scales ran to their upper bound, {_WIDER:g} times the median "
+                "distance between rows: the data look like a plane; try "
+                "kernel='linear' or a list with it"
+            )
+        return None
 
 
 def given_shape(kernel: Radial) -> Array:
