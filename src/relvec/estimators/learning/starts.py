@@ -79,8 +79,9 @@ class Distances:
     @property
     def allowed(self) -> Range:
         """Within which scales may move."""
-        unit = np.log(self.median * self.shape)
-        return Range(unit - np.log(_NARROWER), unit + np.log(_WIDER))
+        narrowest = min(self.median / _NARROWER, _NARROWEST * self.near / 2)
+        shape = np.log(self.shape)
+        return Range(shape + np.log(narrowest), shape + np.log(_WIDER * self.median))
 
     def remark(self, scales: Array) -> str | None:
         """What there is to say of scales that ran as far as they may."""
@@ -89,9 +90,9 @@ class Distances:
         if len(narrow):
             which = f" of feature {narrow[0]}" if len(scales) > 1 else ""
             return (
-                f"the length scale{which} ran to its lower bound, 1/{_NARROWER:g} of "
-                "the median distance between rows: the model follows single rows; "
-                "more rows, or a kernel of your own, may help"
+                f"the length scale{which} ran to its lower bound, far below the "
+                "distances between rows: the model follows single rows; more rows, or "
+                "a kernel of your own, may help"
             )
         if np.all(logs > allowed.high - _AT_BOUND):
             return (
