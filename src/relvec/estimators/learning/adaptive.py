@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.linalg import LinAlgError
 
 from relvec.basis import Basis
 from relvec.estimators.candidates import Candidates
@@ -110,7 +111,11 @@ class Moving:
         own = OwnScales(Range(*ends), steps=_STEPS, prior=prior)
         enough = self.trials.out_of_time
         left, held = own.thinned(start, data, self._observed, self._charged, enough)
-        loss = JUDGES_OF_SEVERAL[self.model.criterion](self._judged(left, held))
+        try:
+            loss = JUDGES_OF_SEVERAL[self.model.criterion](self._judged(left, held))
+        except LinAlgError:
+            # Gram matrices are out of digits: the last resort if all dictionaries are.
+            loss = np.inf
         logger.info("length scales %s: %.4f", np.exp(ends).round(3).tolist(), loss)
         return Thinned(self, left, loss)
 
