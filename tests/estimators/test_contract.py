@@ -48,13 +48,13 @@ ESTIMATORS = [
     RVC(multi_class="ovo"),
     RVR(kernel=[Gaussian(), "linear"], kernel_learning="weights"),
     RVC(multi_class="mrvm2"),
-    RVR(kernel_learning="width", n_restarts=4),
-    RVR(kernel_learning="auto", n_restarts=4),
+    RVR(kernel_learning="width", n_restarts=2),
+    RVR(kernel_learning="auto", n_restarts=2),
     RVR(kernel_learning="adaptive"),
     RVR(Matern(), kernel_learning="adaptive-ard", n_restarts=2),
     RVR(kernel_learning=Adaptive()),
-    RVC(kernel_learning="ard", n_restarts=4),
-    RVC(kernel_learning="width", multi_class="ovr", n_restarts=3),
+    RVC(kernel_learning="ard", n_restarts=2),
+    RVC(kernel_learning="width", multi_class="ovr", n_restarts=2),
     RVC(kernel_learning="adaptive"),
 ]
 
