@@ -82,10 +82,6 @@ class Range:
     low: Array
     high: Array
 
-    def clipped(self, scales: Array) -> Array:
-        """Length scales within them."""
-        return np.exp(np.clip(np.log(scales), self.low, self.high))
-
 
 def better_scales(
     model: Placed, observed: Observed, allowed: Range, *, steps: int, tied: bool

@@ -19,7 +19,13 @@ FEW, MORE, MOST = 500, 1000, 8000  # rows to learn from; the last fit is of all
 _CYCLES, _CYCLES_OF_PART = 8, 2  # of slopes, where these are all rows or some
 _FULL = 0.05  # of the observations, as functions of a model that has enough of them
 _TRAPPED = 0.05  # nats per observation below what fewer rows have
-LEARNED = ("kernel_", "learned_kernels_", "length_scales_", "feature_relevance_")
+_LEARNED = (
+    "kernel_",
+    "kernel_history_",
+    "learned_kernels_",
+    "length_scales_",
+    "feature_relevance_",
+)
 
 
 @dataclass(frozen=True)
@@ -136,7 +142,7 @@ def _of_all(stages: Stages, best: Trial, targets: Targets) -> Any:
 
 def forget(model: Any) -> None:
     """What an earlier fit has learned."""
-    for name in (*LEARNED, "kernel_history_"):
+    for name in _LEARNED:
         vars(model).pop(name, None)
 
 
