@@ -7,11 +7,14 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
+from scipy.linalg import blas
 
-from relvec.basis import Basis
+from relvec.basis import Basis, blocks
+from relvec.blockwise import in_order
+from relvec.design.inner_products import InnerProducts, Known, OfVectors, upper_factor
 from relvec.design.reduced import LEAST_TOLERANCE, Reduced
 from relvec.design.rows import Rows
-from relvec.linalg import wide_product
+from relvec.linalg import available_threads, wide_product
 from relvec.typing import AnyArray, Array, Indices
 
 
@@ -45,12 +48,8 @@ class Expansion(Protocol):
         """``products @ C``, of all functions by default: (..., r) -> (..., M)."""
         ...
 
-    def transposed(self, gram: Array) -> Array:
-        """Cᵀ gram: (r, r) -> (M, r)."""
-        ...
-
-    def diagonal(self, half: Array) -> Array:
-        """diag(half C) for ``half`` (K, M, r): (K, M)."""
+    def inner_products(self, gram: Array, divisors: Array) -> InnerProducts:
+        """Of all functions, divided by these numbers, given FᵀWF (r, r)."""
         ...
 
     def poor(self, X: AnyArray, features: Array) -> AnyArray:
@@ -93,11 +92,8 @@ class Whole:
     def combine(self, products: Array, functions: Indices | None = None) -> Array:
         return products if functions is None else products[..., functions]
 
-    def transposed(self, gram: Array) -> Array:
-        return gram
-
-    def diagonal(self, half: Array) -> Array:
-        return np.diagonal(half, axis1=1, axis2=2)
+    def inner_products(self, gram: Array, divisors: Array) -> Known:
+        return Known(gram / (divisors[:, None] * divisors))
 
     def poor(self, X: AnyArray, features: Array) -> AnyArray:
         return X[:0]
@@ -191,22 +187,15 @@ class LowRank:
             chosen[features, own] = block[:, functions[own] - part.start]
         return chosen
 
-    def transposed(self, gram: Array) -> Array:
-        half = np.empty((len(self.basis), len(gram)))
+    def inner_products(self, gram: Array, divisors: Array) -> OfVectors:
+        R = upper_factor(gram)
+        vectors = np.zeros((len(self.basis), len(R)))
         if self.constant:
-            half[0] = gram[0]
-        for features, part, block in self._blocks:
-            wide_product(block.T, gram[features], out=half[part])
-        return half
-
-    def diagonal(self, half: Array) -> Array:
-        diagonal = np.empty(half.shape[:2])
-        if self.constant:
-            diagonal[:, 0] = half[:, 0, 0]
-        for features, part, block in self._blocks:
-            own = half[:, part, features]
-            np.einsum("mr,kmr->km", block.T, own, out=diagonal[:, part])
-        return diagonal
+            vectors[0, 0] = R[0, 0] / divisors[0]
+        for features, functions, block in self._blocks:
+            own = (block.T, divisors[functions])
+            _combine_columns(R, features, *own, out=vectors[functions])
+        return OfVectors(vectors)
 
     def poor(self, X: AnyArray, features: Array) -> AnyArray:
         found, start = X[:0], 0
@@ -231,6 +220,24 @@ class LowRank:
         for part in self.parts:
             part.forget()  # its memory may be needed
         return LowRank.of(self.basis, tol=tol, most=self.most, seed=0)
+
+
+def _combine_columns(
+    R: Array, chosen: slice, coefficients: Array, divisors: Array, out: Array
+) -> None:
+    """coefficients R[:, chosen]ᵀ, its rows divided, for an upper triangular R."""
+    corner = np.asfortranarray(R[chosen, chosen].T)
+    above = R[: chosen.start, chosen].T
+
+    def fill(part: slice) -> None:
+        own = coefficients[part] / divisors[part, None]
+        out[part, : chosen.start] = own @ above
+        own = blas.dtrmm(1.0, corner, own.T, lower=1, trans_a=1, overwrite_b=1).T
+        out[part, chosen] = own
+
+    parts = blocks(len(coefficients), len(R))
+    for _ in in_order(fill, parts, available_threads()):
+        pass
 
 
 def _beside(arrays: list[Array]) -> Array:

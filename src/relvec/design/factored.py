@@ -13,6 +13,7 @@ from relvec.design.base import DEPENDENT, LAST_GRAM_LIMIT
 from relvec.design.exact_columns import ExactColumns
 from relvec.design.expansions import Expansion
 from relvec.design.feature_gram import FeatureGram
+from relvec.design.inner_products import InnerProducts
 from relvec.design.rows import Rows
 from relvec.linalg import solve_lower, stacked
 from relvec.typing import Array, Indices
@@ -47,7 +48,7 @@ class FactoredDesign:
         self._divisors = np.where(column_norms > 0, column_norms, 1.0)
         self._features = FeatureGram(rows, expansion, keep)
         self._columns = ExactColumns(rows, basis, self._divisors, keep)
-        self._combined: tuple[Array, Array] | None = None
+        self._combined: tuple[Array, list[InnerProducts]] | None = None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -92,13 +93,10 @@ class FactoredDesign:
         return squares, self.expansion.combine(products) / self._divisors
 
     def cross_gram(self, indices: Indices, row_weights: Array) -> Array:
-        products = self.expansion.combine(self._chosen(indices, row_weights))
-        products /= self._divisors
-        return products
+        return stacked([each.across(indices) for each in self._products(row_weights)])
 
     def gram(self, indices: Indices, row_weights: Array) -> Array:
-        chosen = self._chosen(indices, row_weights)
-        return self.expansion.combine(chosen, indices) / self._divisors[indices]
+        return stacked([each.among(indices) for each in self._products(row_weights)])
 
     def factor(
         self, indices: Indices, prior_precision: Array, precision: Array
@@ -119,19 +117,14 @@ class FactoredDesign:
         left = norms - np.sum(whitened**2, axis=1)  # eq. 24
         return np.where(left > DEPENDENT * norms, left, 0.0)
 
-    def _half(self, row_weights: Array) -> Array:
-        """ΦᵀWF (K, M, r), its rows still to be divided."""
+    def _products(self, row_weights: Array) -> list[InnerProducts]:
+        """Of all functions under the weights of each output."""
         gram = self._features.gram(row_weights)
         if self._combined is None or self._combined[0] is not gram:
-            half = stacked([self.expansion.transposed(part) for part in gram])
-            self._combined = (gram, half)
+            self._combined = None  # its memory may be needed
+            products = [self.expansion.inner_products(G, self._divisors) for G in gram]
+            self._combined = (gram, products)
         return self._combined[1]
 
-    def _chosen(self, indices: Indices, row_weights: Array) -> Array:
-        """Φ[:, indices]ᵀWF (K, n, r)."""
-        divisors = self._divisors[indices]
-        return self._half(row_weights)[:, indices] / divisors[:, None]
-
     def _squared_norms(self, row_weights: Array) -> Array:
-        half = self._half(row_weights)
-        return self.expansion.diagonal(half) / self._divisors**2
+        return stacked([each.squares for each in self._products(row_weights)])
