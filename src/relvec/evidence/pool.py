@@ -10,12 +10,13 @@ adding, re-estimating and deleting are one formula, (27), (32) and (37) its case
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.linalg import blas
 
 from relvec.evidence.selection import best_precision
-from relvec.typing import Array
+from relvec.typing import AnyArray, Array
 
 # 1 − νS is what the prior still says of a weight. Below this it is rounding: such a
 # function is determined by its data alone and left to Newton's method.
@@ -31,10 +32,15 @@ class Pool:
     prior_variance: Array  # (P,) ν
     least_sparsity: Array  # (K or 1, P) an S up to here is rounding
 
-    @property
+    @cached_property
     def sparsity(self) -> Array:
-        """S (K or 1, P)."""
+        """S (K or 1, P), a view that moves follow."""
         return self.overlap.diagonal(axis1=1, axis2=2)
+
+    @property
+    def left(self) -> Array:
+        """1 − νS (K or 1, P)."""
+        return 1 - self.prior_variance * self.sparsity
 
     def move(self, index: int, prior_variance: float) -> None:
         """To another ν of one function."""
@@ -55,50 +61,62 @@ def climb(pool: Pool, tol: float, most: int) -> int:
     # What is not usable is computed all the same, and not looked at.
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         while taken < most and len(pool.prior_variance):
-            target, gain = _propose(pool)
+            left = pool.left
+            gain = _gains(pool, left)
             best = int(gain.argmax())
             if gain[best] > tol:
-                pool.move(best, target[best])
+                pool.move(best, _target_of(pool, best, left))
             elif most - taken < 2 or not _exchange(pool, tol):
                 break
             taken += 1
     return taken
 
 
-def _propose(pool: Pool) -> tuple[Array, Array]:
-    """The best ν of every function and what it gains."""
-    S = pool.sparsity
-    left = 1 - pool.prior_variance * S
-    usable = ((pool.least_sparsity < S) & (left > _DETERMINED)).all(axis=0)
-    target, gain = _best(S, pool.quality, left)
-    return target, np.where(usable, gain, 0.0)
+def _gains(pool: Pool, left: Array) -> Array:
+    """What moving each function to its best ν gains; 0 where that is not to be told."""
+    usable = (pool.least_sparsity < pool.sparsity) & (left > _DETERMINED)
+    return np.where(_of_all(usable), _gain(pool.sparsity, pool.quality, left), 0.0)
 
 
-def _best(S: Array, Q: Array, left: Array) -> tuple[Array, Array]:
-    """The best ν of functions (K, P) of which 1 − νS is ``left``, and what it gains."""
-    return _best_one(S[0], Q[0], left[0]) if len(Q) == 1 else _best_many(S, Q, left)
+def _target_of(pool: Pool, index: int, left: Array) -> float:
+    """The best ν of one function."""
+    one = slice(index, index + 1)
+    target = _target(pool.sparsity[:, one], pool.quality[:, one], left[:, one])
+    return float(target[0])
 
 
-def _best_many(S: Array, Q: Array, left: Array) -> tuple[Array, Array]:
-    """With s = S/left and q = Q/left, eq. 23."""
-    left = np.maximum(left, _DETERMINED)
-    target = 1 / best_precision(S / left, Q / left)
-    growth, ratio = left + target * S, Q * Q / S
-    return target, 0.5 * (ratio - ratio / growth - np.log(growth)).sum(axis=0)
+def _of_all(outputs: AnyArray) -> AnyArray:
+    """What holds for all outputs (K, ...)."""
+    return np.asarray(outputs[0] if len(outputs) == 1 else outputs.all(axis=0))
 
 
-def _best_one(S: Array, Q: Array, left: Array) -> tuple[Array, Array]:
-    """For one output 1 + δS is Q²/S where the best ν is positive: eqs. 20, 21."""
+def _target(S: Array, Q: Array, left: Array) -> Array:
+    """The best ν of functions (K, P) of which 1 − νS is ``left``: eqs. 20, 21.
+
+    With s = S/left and q = Q/left, eq. 23; for one output 1 + δS is then Q²/S, unless
+    the best ν is zero.
+    """
+    if len(Q) > 1:
+        left = np.maximum(left, _DETERMINED)
+        return 1 / best_precision(S / left, Q / left)
     ratio = Q * Q / S
-    growth = np.maximum(ratio, left)
-    return (growth - left) / S, 0.5 * (ratio - ratio / growth - np.log(growth))
+    return ((np.maximum(ratio, left) - left) / S)[0]
+
+
+def _gain(S: Array, Q: Array, left: Array) -> Array:
+    """What moving functions (K, P) to their best ν gains."""
+    ratio = Q * Q / S
+    if len(Q) == 1:
+        growth = np.maximum(ratio, left)
+        return 0.5 * (ratio - ratio / growth - np.log(growth))[0]
+    growth = np.maximum(left, _DETERMINED) + _target(S, Q, left) * S
+    return 0.5 * (ratio - ratio / growth - np.log(growth)).sum(axis=0)
 
 
 def _exchange(pool: Pool, tol: float) -> bool:
     """Delete one function and add another at once (6.2), if some pair gains."""
-    nu, S, Q = pool.prior_variance, pool.sparsity, pool.quality
-    left = 1 - nu * S
-    inside = np.flatnonzero((nu > 0) & (left > _DETERMINED).all(axis=0))
+    nu, S, Q, left = pool.prior_variance, pool.sparsity, pool.quality, pool.left
+    inside = np.flatnonzero((nu > 0) & _of_all(left > _DETERMINED))
     outside = np.flatnonzero(nu == 0)
     if len(inside) == 0 or len(outside) == 0:
         return False
@@ -110,14 +128,24 @@ def _exchange(pool: Pool, tol: float) -> bool:
     # S and Q of each outsider once each insider has left, (K, inside, outside).
     sparsity = S[:, None, outside] + weighted * overlap
     quality = Q[:, None, outside] + weighted * Q[:, inside, None]
-    usable = (pool.least_sparsity[:, None, outside] < sparsity).all(axis=0)
-    flat = sparsity.reshape(len(sparsity), -1), quality.reshape(len(quality), -1)
-    target, won = _best(*flat, np.ones((len(sparsity), 1)))
-    gain = np.where(usable, won.reshape(usable.shape) - lost[:, None], -np.inf)
-    place = int(gain.argmax())
-    if gain.flat[place] <= tol:
+    usable = _of_all(pool.least_sparsity[:, None, outside] < sparsity)
+    entrant = np.where(usable, _promise(sparsity, quality), -np.inf).argmax(axis=1)
+    pairs = (slice(None), np.arange(len(inside)), entrant)
+    sparsity, quality = sparsity[pairs], quality[pairs]
+    new = np.ones_like(sparsity)
+    gain = np.where(usable[pairs[1:]], _gain(sparsity, quality, new) - lost, -np.inf)
+    leaver = int(gain.argmax())
+    if gain[leaver] <= tol:
         return False
-    leaver, entrant = divmod(place, len(outside))
+    target = _target(sparsity, quality, new)[leaver]
     pool.move(int(inside[leaver]), 0.0)
-    pool.move(int(outside[entrant]), float(target[place]))
+    pool.move(int(outside[entrant[leaver]]), float(target))
     return True
+
+
+def _promise(S: Array, Q: Array) -> Array:
+    """What grows with the gain of functions (K, n, m) out of the model."""
+    if len(Q) == 1:
+        return (Q * Q / S)[0]
+    flat = S.reshape(len(S), -1), Q.reshape(len(Q), -1)
+    return _gain(*flat, np.ones((len(S), 1))).reshape(S.shape[1:])
