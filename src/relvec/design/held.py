@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import cycle
 from typing import Any
 
@@ -12,8 +12,6 @@ from scipy.linalg import qr
 from relvec.design.base import DEPENDENT, DIFFERENCE_LIMIT, GRAM_LIMIT, by_output
 from relvec.linalg import cholesky, solve_lower, threads_for
 from relvec.typing import Array, Indices
-
-_BLOCK_ENTRIES = 4_000_000
 
 
 @dataclass(frozen=True)
@@ -113,9 +111,9 @@ class HeldDesign(ABC):
         precision: Array,
         factor: Array,
     ) -> Array:
-        columns = self._scaled_columns(indices, prior_precision)
         pairs = zip(precision.T, factor, strict=True)
-        return np.stack([self._sparsity(columns, b, L) for b, L in pairs])
+        one = partial(self._sparsity, indices, prior_precision)
+        return np.stack([one(b, L) for b, L in pairs])
 
     def _factor(
         self, columns: Any, prior_precision: Array, precision: Array, gram: Array
@@ -132,34 +130,36 @@ class HeldDesign(ABC):
         lower = (np.sign(upper.diagonal())[:, None] * upper).T
         return np.asarray(lower, dtype=np.float64)
 
-    def _sparsity(self, columns: Any, precision: Array, factor: Array) -> Array:
-        if np.sum(factor**2, axis=-1).max(initial=1.0) >= DIFFERENCE_LIMIT:
-            return self._residual_squares(self._array(columns), precision)
-        cross = self._inner(columns, precision, self.matrix) / self._divisors
-        whitened = solve_lower(factor[None], cross[None])[0]
+    def _sparsity(
+        self, indices: Indices, prior_precision: Array, precision: Array, factor: Array
+    ) -> Array:
+        columns = self._scaled_columns(indices, prior_precision)
+        poor = np.sum(factor**2, axis=-1).max(initial=1.0) >= DIFFERENCE_LIMIT
+        if poor:
+            shares = self._shares(self._array(columns), precision)
+        else:
+            cross = self._inner(columns, precision, self.matrix) / self._divisors
+            shares = solve_lower(factor[None], cross[None])[0]
         norms = self.squared_norms(precision[:, None])[0]
-        left = norms - np.sum(whitened**2, axis=0)  # eq. 24
-        return np.where(left > DEPENDENT * norms, left, 0.0)
+        left = norms - np.einsum("nm,nm->m", shares, shares)  # eq. 24
+        left = np.where(left > DEPENDENT * norms, left, 0.0)
+        if poor:
+            # Of a chosen column there may be less left than any difference can see.
+            whitener = solve_lower(factor[None], np.eye(len(indices))[None])[0]
+            shrunk = np.einsum("ij,ij->j", whitener, whitener)  # αΣ
+            known = prior_precision * (1 - shrunk)
+            left[indices] = np.where(shrunk < 0.5, known, left[indices])
+        return left
 
-    def _residual_squares(self, columns: Array, precision: Array) -> Array:
-        """Squared distance of every √B φ from the span of the stacked columns.
+    def _shares(self, columns: Array, precision: Array) -> Array:
+        """QᵀB^½Φ (n, M), with Q the upper rows of an orthonormal basis.
 
-        φᵀC⁻¹φ is the squared norm of what the projection onto [√BΦA^(-1/2); I] leaves
-        of [√Bφ; 0]: no difference of large numbers is squared.
+        φᵀC⁻¹φ is what the span of [B^½ΦA^(-1/2); I] leaves of [B^½φ; 0]. A basis of it
+        by Householder's reflections has no part in that matrix' condition.
         """
         root = np.sqrt(precision)[:, None]
         stacked = np.vstack([columns * root, np.eye(columns.shape[1])])
         orthogonal = qr(stacked, mode="economic", check_finite=False)[0]
-        top, bottom = np.split(orthogonal, [len(columns)])
-        total = np.empty(self.shape[1])
-        step = max(1, _BLOCK_ENTRIES // len(columns))
-        for start in range(0, self.shape[1], step):
-            chosen = slice(start, start + step)
-            functions = self._array(self.matrix[:, chosen])
-            functions = functions / self._divisors[chosen] * root
-            with threads_for(2 * top.size * functions.shape[1]):
-                shares = top.T @ functions
-                functions -= top @ shares
-            total[chosen] = np.sum(functions**2, axis=0)
-            total[chosen] += np.sum((bottom @ shares) ** 2, axis=0)
-        return total
+        top = np.asarray(orthogonal[: len(columns)] * root, dtype=np.float64)
+        with threads_for(top.size * self.shape[1]):
+            return self.rmatvec(top)
