@@ -9,8 +9,14 @@ from sklearn.datasets import make_friedman1
 
 from relvec.design import DenseDesign
 from relvec.evidence import Limits, Pooled, Problem, maximise
-from relvec.evidence.second_look import excessive, look_begun, look_ended, look_settled
-from relvec.evidence.state import Look
+from relvec.evidence.second_look import (
+    excessive,
+    look_begun,
+    look_ended,
+    look_in_vain,
+    look_settled,
+)
+from relvec.evidence.state import Look, mode_after, state_at
 from relvec.kernels import Gaussian
 from relvec.likelihoods import gaussian_noise
 
@@ -74,6 +80,21 @@ def test_the_model_found_stays_while_a_look_goes_on():
     assert rounds > 3
 
 
+def test_the_noise_is_released_after_three_rounds():
+    problem = stuck()
+    state = first_maximum(problem)
+    worn = replace(state, look=replace(state.look, rounds=3))
+    entrant = np.setdiff1d(np.arange(problem.design.shape[1]), state.active)[:1]
+    inner = state_at(
+        problem, mode_after(problem, worn.look.state, int(entrant[0]), 1.0)
+    )
+    worn = replace(worn, look=replace(worn.look, state=inner))
+
+    assert Pooled().step(problem, worn).look.released
+    fresh = replace(worn, look=replace(worn.look, rounds=2))
+    assert not Pooled().step(problem, fresh).look.released
+
+
 def test_a_search_that_is_stuck_is_freed():
     problem = stuck()
     before = first_maximum(problem)
@@ -88,18 +109,18 @@ def test_a_rich_dictionary_is_not_let_grow():
     before = first_maximum(problem)
     fit = maximise(problem, Pooled(), Limits())
 
-    assert len(fit.posterior.active) <= 1.25 * len(before.active) + 24
+    assert len(fit.posterior.active) <= 1.25 * len(before.active) + 64
 
 
 def test_the_noise_is_lowered_further_where_nothing_enters():
     problem = stuck()
     state = first_maximum(problem)
-    again = look_settled(problem, state, Look(replace(state, look=None), attempt=0))
+    again = look_settled(problem, state, Look(replace(state, look=None)))
     ratio = again.look.state.observations.noise_precision
     ratio = ratio / state.observations.noise_precision
 
     assert_allclose(ratio, 16)
-    last = look_begun(problem, state, attempt=4)
+    last = look_begun(problem, replace(state, looks=4))
     assert last.look is None
     assert last.looked_again
 
@@ -116,11 +137,11 @@ def test_the_noise_is_lowered_further_where_nothing_enters():
 )
 def test_every_function_more_has_its_price(gain, more, taken):
     problem = stuck()
-    state = first_maximum(problem)
+    state = replace(first_maximum(problem), looks=2)
     size = len(state.active) + more
     stats = replace(state.stats, active=np.arange(size))
     found = replace(state, stats=stats, log_evidence=state.log_evidence + gain)
-    judged = look_settled(problem, state, Look(found, attempt=0, released=True))
+    judged = look_settled(problem, state, Look(found, released=True))
 
     assert judged.look is None
     assert (judged.stats is stats) == taken
@@ -131,9 +152,24 @@ def test_after_a_great_gain_there_is_another_look():
     problem = stuck()
     state = first_maximum(problem)
     found = replace(state, log_evidence=state.log_evidence + 10)
-    judged = look_settled(problem, state, Look(found, attempt=0, released=True))
+    judged = look_settled(problem, state, Look(found, released=True))
 
     assert not judged.looked_again
+
+
+def test_few_functions_are_looked_at_twice():
+    """With wide kernels no function gains alone, and not with a little less noise."""
+    X, y = make_friedman1(300, noise=1.0, random_state=0)
+    problem = regression(X, y, Gaussian(3 / np.sqrt(2)))
+    first = first_maximum(problem)
+    assert len(first.active) < 16
+    assert look_in_vain(problem, first).looks == 2
+    assert look_in_vain(problem, replace(first, looks=2)).looked_again
+    many = replace(first, stats=replace(first.stats, active=np.arange(17)))
+    assert look_in_vain(problem, many).looked_again
+
+    fit = maximise(problem, Pooled(), Limits())
+    assert fit.log_evidence > first.log_evidence + 60
 
 
 def test_models_that_spend_their_observations_are_excessive():

@@ -24,12 +24,13 @@ from relvec.evidence.mode import posterior_at_mode
 from relvec.evidence.rounds import Outcome, Rounds, play
 from relvec.evidence.second_look import (
     COLD_TOL,
+    colder_for_long,
     excessive,
     is_better,
-    judged,
     look_begun,
-    look_ended,
+    look_in_vain,
     look_settled,
+    look_taken,
 )
 from relvec.evidence.sequential import Sequential
 from relvec.evidence.state import (
@@ -105,7 +106,12 @@ class Pooled:
         gain = after.log_evidence - state.log_evidence
         idle = gain <= _LEAST_STEP * self.single.tol and len(state.active) > 0
         done = idle or self.single.converged(problem, after)
-        return replace(after, looked_again=state.looked_again, exhausted=done)
+        return replace(
+            after,
+            looks=state.looks,
+            looked_again=state.looked_again,
+            exhausted=done,
+        )
 
     def _round(
         self,
@@ -134,6 +140,7 @@ class Pooled:
             after,
             steps=state.steps,
             cursor=int(last),
+            looks=state.looks,
             looked_again=state.looked_again,
             settled=outcome.final and outcome.ascent.converged,
         )
@@ -146,6 +153,8 @@ class Pooled:
         self, problem: Problem, state: SequentialState, look: Look, tol: float
     ) -> SequentialState:
         """Another round of the second look; the model found so far stays meanwhile."""
+        if colder_for_long(look):
+            return look_settled(problem, state, look)
         ceiling = state.likelihood.noise_ceiling if look.released else None
         after = self._round(
             problem, look.state, ceiling, tol if look.released else COLD_TOL
@@ -153,10 +162,10 @@ class Pooled:
         if after is None:
             return look_settled(problem, state, look)
         if excessive(problem, state, after):
-            return look_ended(state)
+            return look_in_vain(problem, state)
         if look.released and is_better(state, after):
-            return judged(state, after)
-        return replace(state, look=replace(look, state=after))
+            return look_taken(state, after)
+        return replace(state, look=replace(look, state=after, rounds=look.rounds + 1))
 
 
 def _confirmed(

@@ -19,7 +19,8 @@ _NEWTON_TOL = 0.1  # at most
 _EARLY_NEWTON, _LATE_NEWTON = 2, 100
 _MOST_ALTERNATIONS = 100
 _SHORT_LIST = 2  # candidates looked at for each that joins
-_FEW = 8  # candidates that a pool should have
+# Candidates that a pool should have, and of functions all alike at most.
+_FEW, _MOST_ALIKE = 8, 32
 _TINY = np.finfo(float).tiny
 _COPY = 1 - 1e-10  # |cosine| from which a candidate is a copy of an active function
 
@@ -46,11 +47,11 @@ class Rounds:
         scale = np.sqrt(squares[:, gram.active, None] * squares[:, None, short])
         fresh = ~np.any(np.abs(cross) > _COPY * scale, axis=(0, 1))
         chosen = self._unlike(_likeness(products), fresh, self.width)
-        if len(chosen) < _FEW and gram.condition < problem.design.gram_limit:
+        if len(chosen) < _FEW:
             # All alike, as with wide kernels; what the model leaves of them is not.
             explained = np.swapaxes(cross, 1, 2) @ (gram.covariance @ cross)
             left = products / gram.noise_precision[:, None, None] - explained
-            chosen = self._unlike(_likeness(left), fresh, _FEW)
+            chosen = self._unlike(_likeness(left), fresh, _MOST_ALIKE)
         return Candidates(short[chosen], products[:, chosen[:, None], chosen])
 
     def _short_list(

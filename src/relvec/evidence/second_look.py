@@ -18,36 +18,47 @@ from relvec.posterior import Posterior
 from relvec.typing import Array
 
 COLD_TOL = 0.3  # nats, while the noise is lowered
+# Those that enter first are the ones that were missed; later rounds find what fits the
+# noise, which leaves again when that is released.
+_COLD_ROUNDS = 3
 _COLDER = (4.0, 16.0, 64.0, 256.0)  # divide the noise in turn, until something enters
 _MOST_SPENT = 0.5  # of the observations on weights
 # With less noise any rich dictionary goes on growing. A search that was stuck needs a
 # few functions more; a large model that wants a quarter more is overfitting.
-_GROWTH = (1.25, 24)
+_GROWTH = (1.25, 64)
 _PRICE = 0.5  # nats, for every function more
 _WORTH_ANOTHER = 5.0  # nats found by a look from which the next one is tried
+# A model of so few functions may be all that gains one at a time, as with wide kernels;
+# looks from there take little time, and so many are tried, each colder than the last.
+_FEW, _LOOKS_OF_FEW = 16, 2
 
 
-def look_begun(
-    problem: Problem, state: SequentialState, attempt: int = 0
-) -> SequentialState:
-    """With the noise lowered; the more, the more attempts were in vain."""
-    if attempt == len(_COLDER):
+def look_begun(problem: Problem, state: SequentialState) -> SequentialState:
+    """With the noise lowered; the more, the more looks there were."""
+    if state.looks == len(_COLDER):
         return look_ended(state)
     ceiling = state.likelihood.noise_ceiling
     assert ceiling is not None
-    beta = _COLDER[attempt] * state.observations.noise_precision
+    beta = _COLDER[state.looks] * state.observations.noise_precision
     colder = _with_noise(problem, state, np.minimum(beta, ceiling))
-    return replace(state, look=Look(colder, attempt))
+    return replace(state, look=Look(colder), looks=state.looks + 1)
+
+
+def colder_for_long(look: Look) -> bool:
+    """Whether the noise has been low for as long as that is of use."""
+    return not look.released and look.rounds == _COLD_ROUNDS
 
 
 def look_settled(
     problem: Problem, state: SequentialState, look: Look
 ) -> SequentialState:
     """After its last round: release the noise, try with less of it, or judge."""
+    if look.released and is_better(state, look.state):
+        return look_taken(state, look.state)
     if look.released:
-        return judged(state, look.state)
+        return look_in_vain(problem, state)
     if np.setdiff1d(look.state.active, state.active).size == 0:
-        return look_begun(problem, state, look.attempt + 1)
+        return look_begun(problem, state)
     free = replace(look.state, settled=False)
     return replace(state, look=replace(look, state=free, released=True))
 
@@ -67,25 +78,41 @@ def excessive(problem: Problem, found: SequentialState, state: SequentialState) 
     return bool(grown or effective > _MOST_SPENT * available)
 
 
-def look_ended(state: SequentialState) -> SequentialState:
-    """Nothing better was found."""
-    return replace(state, look=None, looked_again=True, settled=False)
-
-
 def is_better(state: SequentialState, found: SequentialState) -> bool:
     """Whether a model is worth its functions."""
     more = max(0, len(found.active) - len(state.active))
     return found.log_evidence > state.log_evidence + _PRICE * more
 
 
-def judged(state: SequentialState, found: SequentialState) -> SequentialState:
-    """The better model; after a great gain there may be another look."""
-    if not is_better(state, found):
-        return look_ended(state)
-    again = found.log_evidence >= state.log_evidence + _WORTH_ANOTHER
+def look_taken(state: SequentialState, found: SequentialState) -> SequentialState:
+    """The model it found; after a great gain looks begin anew."""
+    great = found.log_evidence >= state.log_evidence + _WORTH_ANOTHER
+    looks = 0 if great else state.looks
+    done = looks > 0 and not _another(found, looks)
     return replace(
-        found, steps=state.steps, looked_again=not again, settled=False, look=None
+        found,
+        steps=state.steps,
+        looks=looks,
+        looked_again=done,
+        settled=False,
+        look=None,
     )
+
+
+def look_in_vain(problem: Problem, state: SequentialState) -> SequentialState:
+    """Nothing better was found: look elsewhere, or be content."""
+    another = _another(state, state.looks)
+    return look_begun(problem, state) if another else look_ended(state)
+
+
+def look_ended(state: SequentialState) -> SequentialState:
+    """There will be no other."""
+    return replace(state, look=None, looked_again=True, settled=False)
+
+
+def _another(state: SequentialState, looks: int) -> bool:
+    """Whether there is to be another look after so many."""
+    return len(state.active) <= _FEW and looks < _LOOKS_OF_FEW
 
 
 def _with_noise(

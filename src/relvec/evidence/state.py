@@ -55,7 +55,8 @@ class SequentialState:
     stale: bool = False  # some of them were rejected by an earlier model
     seeded: bool = False  # a start from several functions at once has been tried
     look: "Look | None" = None  # a search with less noise that is going on
-    looked_again: bool = False  # such a search has been tried
+    looks: int = 0  # such searches begun since the last great gain
+    looked_again: bool = False  # enough of them were tried
     exhausted: bool = False  # no round is left that raises the evidence
     solution: Solution | None = None  # the model's posterior in Gram form, if at hand
 
@@ -112,7 +113,7 @@ class Look:
     """A search from the model found, with less noise and then with the noise free."""
 
     state: SequentialState
-    attempt: int  # how often the noise was lowered in vain
+    rounds: int = 0  # so far
     released: bool = False
 
 
