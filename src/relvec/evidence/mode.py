@@ -26,6 +26,7 @@ _CORRECTIONS = 2
 # the log determinant feels that error to first order.
 _DECREMENT = 1e-20
 _COUPLED_DECREMENT = 1e-12  # where steps are themselves searched for
+_ROUGH_DECREMENT = 1e-6
 _SMALL_DECREMENT = 1e-8  # below, a step that no longer shrinks is rounding
 
 
@@ -48,11 +49,13 @@ def posterior_at_mode(
     start: Array,
     *,
     most_steps: int | None = None,
+    rough: bool = False,
     plain: bool = False,
 ) -> Mode:
     """Search from the weights ``start`` (K, n), to the end unless steps are limited.
 
-    A ``plain`` step solves for the pseudo-observations, whatever couples outputs.
+    A ``rough`` search ends near the mode, for models that are about to change. A
+    ``plain`` step solves for the pseudo-observations, whatever couples outputs.
     """
     here = _at(problem, likelihood, active, prior_precision, start)
     last, factor = np.inf, None
@@ -67,6 +70,7 @@ def posterior_at_mode(
         separate = curvature is None
         size = _decrement(posterior, posterior.mean - here.mean)
         enough = _DECREMENT if separate else _COUPLED_DECREMENT
+        enough = _ROUGH_DECREMENT if rough else enough
         if size < enough or (size < _SMALL_DECREMENT and size > 0.25 * last):
             break
         last = size

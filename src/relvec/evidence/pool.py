@@ -30,6 +30,7 @@ class Pool:
     quality: Array  # (K, P) Q
     prior_variance: Array  # (P,) ν
     least_sparsity: Array  # (K or 1, P) an S up to here is rounding
+    price: float = 0.0  # nats that every function in the model has to be worth
 
     @property
     def sparsity(self) -> Array:
@@ -71,7 +72,21 @@ def _propose(pool: Pool) -> tuple[Array, Array]:
     left = 1 - pool.prior_variance * S
     usable = ((pool.least_sparsity < S) & (left > _DETERMINED)).all(axis=0)
     target, gain = _best(S, pool.quality, left)
+    if pool.price:
+        target, gain = _priced(pool, left, target, gain)
     return target, np.where(usable, gain, 0.0)
+
+
+def _priced(pool: Pool, left: Array, target: Array, gain: Array) -> tuple[Array, Array]:
+    """The best ν and its gain, less the price of those in the model afterwards."""
+    inside = pool.prior_variance > 0
+    entering = ~inside & (target > 0)
+    weight = pool.prior_variance / left
+    lost = 0.5 * (weight * pool.quality**2 + np.log(left)).sum(axis=0)  # eq. 37
+    saved = pool.price - lost
+    leaving = inside & (saved > gain)
+    gain = np.where(leaving, saved, gain - pool.price * entering)
+    return np.where(leaving, 0.0, target), gain
 
 
 def _best(S: Array, Q: Array, left: Array) -> tuple[Array, Array]:

@@ -56,6 +56,7 @@ class SequentialState:
     seeded: bool = False  # a start from several functions at once has been tried
     look: "Look | None" = None  # a search with less noise that is going on
     looked_again: bool = False  # such a search has been tried
+    thinning: bool = False  # functions are asked their price
     exhausted: bool = False  # no round is left that raises the evidence
     solution: Solution | None = None  # the model's posterior in Gram form, if at hand
 
