@@ -14,7 +14,7 @@ from scipy.linalg import lapack
 
 from relvec.evidence.base import Problem
 from relvec.posterior import Posterior
-from relvec.typing import Array
+from relvec.typing import Array, Indices
 
 _FEW_WEIGHTS = 64  # so many are solved for at once
 _MOST_STEPS = 200
@@ -28,23 +28,29 @@ def coupled_step(
     gradient: Array,
 ) -> Array:
     """x (K, n); ``posterior`` is that of pseudo-observations at the same weights."""
-    if gradient.size <= _FEW_WEIGHTS:
-        solution = _at_once(problem, posterior, curvature, gradient)
-        if solution is not None:
-            return solution
-    return _in_steps(problem, posterior, curvature, gradient)
+    at = posterior.active, posterior.prior_precision
+    solution = step_at_once(problem, *at, curvature, gradient)
+    if solution is None:
+        return _in_steps(problem, posterior, curvature, gradient)
+    return solution
 
 
-def _at_once(
+def step_at_once(
     problem: Problem,
-    posterior: Posterior,
+    active: Indices,
+    prior_precision: Array,
     curvature: Callable[[Array], Array],
     gradient: Array,
 ) -> Array | None:
-    """By I + A^(-1/2)ΦᵀHΦA^(-1/2) of all weights; None if rounding has spoilt it."""
+    """x (K, n) by I + A^(-1/2)ΦᵀHΦA^(-1/2) of all weights.
+
+    None if they are many or none, or if rounding has spoilt the matrix.
+    """
+    if not 0 < gradient.size <= _FEW_WEIGHTS:
+        return None
     n_outputs, n_active = gradient.shape
-    root = np.broadcast_to(1 / np.sqrt(posterior.prior_precision), gradient.shape)
-    columns = problem.design.matvec(np.eye(n_active), posterior.active)
+    root = np.broadcast_to(1 / np.sqrt(prior_precision), gradient.shape)
+    columns = problem.design.matvec(np.eye(n_active), active)
     units = np.broadcast_to(
         np.eye(n_outputs)[:, None, :], (n_outputs, len(columns), n_outputs)
     )

@@ -194,7 +194,7 @@ def _played(
         after = _confirmed(problem, state, outcome, setting)
         if after is not None:
             return replace(after, settled=outcome.final and outcome.ascent.converged)
-        if conjugate and outcome.gain > -setting.tol:
+        if outcome.final if not conjugate else outcome.gain > -setting.tol:
             return None
         refused = outcome
     return None
