@@ -32,7 +32,7 @@ class Posterior:
     def solve(self, right: Array) -> Array:
         """Σ right for right sides (K, n)."""
         root = 1 / np.sqrt(self.prior_precision)
-        if len(self.factor) == 1 and right.size:
+        if len(self.factor) == 1 < len(right) and right.size:
             # LAPACK reads columns: what is lower to us is upper to it.
             L = self.factor[0]
             return root * lapack.dpotrs(L.T, (root * right).T, lower=0)[0].T

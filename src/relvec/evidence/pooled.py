@@ -194,7 +194,8 @@ def _played(
         after = _confirmed(problem, state, outcome, setting)
         if after is not None:
             return replace(after, settled=outcome.final and outcome.ascent.converged)
-        if outcome.final if not conjugate else outcome.gain > -setting.tol:
+        # With fewer actions at a time it would come to the same.
+        if outcome.gain > -setting.tol if conjugate else outcome.final:
             return None
         refused = outcome
     return None
