@@ -8,7 +8,15 @@ from numpy.testing import assert_allclose
 from oracles import covariance, log_marginal
 from problems import random_case
 
-from relvec.evidence.pool import Pool, _best_many, _best_one, _exchange, _propose, climb
+from relvec.evidence.pool import (
+    Pool,
+    _best,
+    _best_many,
+    _best_one,
+    _exchange,
+    _propose,
+    climb,
+)
 
 
 def dense_pool(case, variance):
@@ -82,6 +90,18 @@ def test_one_output_is_a_case_of_many(seed):
     several = _best_many(S, Q, left)
     for one, many in zip(_best_one(S[0], Q[0], left[0]), several, strict=True):
         assert_allclose(one, many, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_outputs_that_share_a_covariance_are_many_that_are_equal(seed):
+    case = random_case(seed)
+    pool = dense_pool(case, some_variance(case))
+    S, left = pool.sparsity, 1 - pool.prior_variance * pool.sparsity
+    Q = pool.quality * np.array([[1.0], [-0.3], [2.0]])
+
+    several = _best_many(np.repeat(S, 3, axis=0), Q, np.repeat(left, 3, axis=0))
+    for shared, many in zip(_best(S, Q, left), several, strict=True):
+        assert_allclose(shared, many, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("n_outputs", [1, 2])

@@ -91,7 +91,12 @@ def _priced(pool: Pool, left: Array, target: Array, gain: Array) -> tuple[Array,
 
 def _best(S: Array, Q: Array, left: Array) -> tuple[Array, Array]:
     """The best ν of functions (K, P) of which 1 − νS is ``left``, and what it gains."""
-    return _best_one(S[0], Q[0], left[0]) if len(Q) == 1 else _best_many(S, Q, left)
+    if len(S) > 1:
+        return _best_many(S, Q, left)
+    # Outputs that share S are so many times one with their mean square of Q.
+    size = Q[0] if len(Q) == 1 else np.sqrt((Q * Q).mean(axis=0))
+    target, gain = _best_one(S[0], size, left[0])
+    return target, len(Q) * gain
 
 
 def _best_many(S: Array, Q: Array, left: Array) -> tuple[Array, Array]:
