@@ -6,7 +6,7 @@ largest is, with d_j = η₁ − η_j,
     Z = ∫ N(u) ∏ⱼ Φ(u + d_j) du.                                    (1) of the paper
 
 The integrand is log-concave: with the nodes of Gauss and Hermite moved to its peak and
-scaled by its width there, few of them give eight digits and more, however many classes
+scaled by its width there, few of them give seven digits and more, however many classes
 there are and however far apart.
 With two classes Z is Φ(d/√2), and nothing is left to integrate.
 All is done with logarithms. With r = φ/Φ and averages over the integrand,
@@ -26,7 +26,7 @@ from relvec.linalg import available_threads
 from relvec.typing import Array
 
 N_NODES = 20
-_PEAK_STEPS = 3
+_PEAK_STEPS = 4
 _ENTRIES = 50_000  # rows × classes × nodes at a time, to stay in cache
 _ROOT_2 = np.sqrt(2.0)
 _RATIO = np.sqrt(2 / np.pi)
