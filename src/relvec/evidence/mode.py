@@ -58,7 +58,7 @@ def posterior_at_mode(
     ``plain`` step solves for the pseudo-observations, whatever couples outputs.
     """
     here = _at(problem, likelihood, active, prior_precision, start)
-    if most_steps is None and not plain:
+    if most_steps is None and not (plain or likelihood.conjugate):
         here = _approached(problem, likelihood, here, rough=rough)
     last, factor = np.inf, None
     for _ in range(most_steps or _MAX_NEWTON):
