@@ -9,7 +9,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -104,13 +104,19 @@ def number_of_vectors(model):
     return np.nan if kept is None else len(np.unique(kept))
 
 
-def race(problem, names):
+def folds(problem, y, repeats):
+    """Rows to fit and to test on, of all folds of the first drawing, and so on."""
+    for seed in range(repeats):
+        splitter = StratifiedKFold(problem.folds, shuffle=True, random_state=seed)
+        yield from splitter.split(np.empty((len(y), 0)), y)
+
+
+def race(problem, names, repeats):
     """Accuracy, log loss, vectors and seconds of each contender, fold by fold."""
     X, y = problem.load()
-    splitter = StratifiedKFold(problem.folds, shuffle=True, random_state=0)
     field = contenders(problem, names)
     found = {name: [] for name in field}
-    for fold, (train, test) in enumerate(splitter.split(X, y)):
+    for fold, (train, test) in enumerate(folds(problem, y, repeats)):
         scaler = StandardScaler(
             with_mean=problem.standardised, with_std=problem.standardised
         )
@@ -128,15 +134,22 @@ def race(problem, names):
             found[name].append((right, loss, number_of_vectors(model), seconds))
             line = f"{problem.name} {fold} {name}: {right:.2f} {loss:.3f} {seconds:.3f}"
             print(line, file=sys.stderr, flush=True)
-    return {name: np.mean(outcomes, axis=0) for name, outcomes in found.items()}
+    return {
+        name: np.reshape(outcomes, (repeats, problem.folds, -1))
+        for name, outcomes in found.items()
+    }
 
 
-def show(problem, found):
-    print(f"### {problem.name}, {problem.folds} folds\n")
-    rows = [
-        [name, f"{right:.2f}", f"{loss:.4f}", figures(vectors), figures(seconds)]
-        for name, (right, loss, vectors, seconds) in found.items()
-    ]
+def show(problem, found, repeats):
+    """Means of all folds; of several drawings, also how accuracy spreads over them."""
+    times = f"{repeats} × " if repeats > 1 else ""
+    print(f"### {problem.name}, {times}{problem.folds} folds\n")
+    rows = []
+    for name, outcomes in found.items():
+        right, loss, vectors, seconds = outcomes.mean(axis=(0, 1))
+        spread = np.std(outcomes.mean(axis=1)[:, 0], ddof=1) if repeats > 1 else None
+        accuracy = f"{right:.2f}" + ("" if spread is None else f" ± {spread:.2f}")
+        rows.append([name, accuracy, f"{loss:.4f}", figures(vectors), figures(seconds)])
     header = ["model", "accuracy in per cent", "log loss", "vectors"]
     print(table([*header, "seconds to fit"], rows), "\n")
 
@@ -172,6 +185,9 @@ def main():
     chosen = [problem.name for problem in PROBLEMS]
     parser.add_argument("--sets", nargs="+", choices=chosen, default=chosen)
     parser.add_argument("--models", nargs="+", help="by name; all if none is given")
+    text = "in the place of 5 for digits and 10 for the others"
+    parser.add_argument("--folds", type=int, help=text)
+    parser.add_argument("--repeats", type=int, default=1, help="drawings of the folds")
     parser.add_argument("--mnist", action="store_true")
     parser.add_argument("--threads", type=int, default=1)
     options = parser.parse_args()
@@ -179,9 +195,11 @@ def main():
         if options.mnist:
             show_mnist(options.models)
             return
-        for problem in PROBLEMS:
-            if problem.name in options.sets:
-                show(problem, race(problem, options.models))
+        for each in PROBLEMS:
+            if each.name in options.sets:
+                problem = replace(each, folds=options.folds or each.folds)
+                found = race(problem, options.models, options.repeats)
+                show(problem, found, options.repeats)
         print(describe_machine())
 
 

@@ -33,6 +33,18 @@ def test_covariance_solve_and_determinant():
     assert_allclose(found.effective_parameters, gamma.sum(axis=1))
 
 
+def test_outputs_that_share_a_factor_are_solved_for_together():
+    separate = posterior()
+    shared = Posterior(
+        np.arange(4), ALPHA, np.zeros((3, 4)), separate.factor[:1].copy()
+    )
+    right = RNG.standard_normal((3, 4))
+
+    assert_allclose(shared.solve(right), right @ covariances()[0], rtol=1e-9)
+    empty = Posterior(np.arange(0), np.empty(0), np.empty((3, 0)), np.empty((1, 0, 0)))
+    assert empty.solve(np.empty((3, 0))).shape == (3, 0)
+
+
 def test_predictions():
     found, Sigma = posterior(), covariances()
     functions = RNG.standard_normal((6, 4))

@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.linalg import lapack
 
 from relvec.linalg import solve_lower, solve_upper
 from relvec.typing import Array, Indices
@@ -31,6 +32,10 @@ class Posterior:
     def solve(self, right: Array) -> Array:
         """Σ right for right sides (K, n)."""
         root = 1 / np.sqrt(self.prior_precision)
+        if len(self.factor) == 1 < len(right) and right.size:
+            # LAPACK reads columns: what is lower to us is upper to it.
+            L = self.factor[0]
+            return root * lapack.dpotrs(L.T, (root * right).T, lower=0)[0].T
         half = solve_lower(self.factor, (root * right)[:, :, None])
         return root * solve_upper(self.factor, half)[:, :, 0]
 

@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from relvec import RVC, FitWarning, Mrvm2, Status
-from relvec.data import scan
+from relvec.data import scan, two_mixtures
 from relvec.kernels import Gaussian
 
 MODELS = ["mrvm1", "mrvm2", "softmax"]
@@ -70,6 +70,26 @@ def test_auto_is_logistic_for_two_classes_and_mrvm1_beyond():
 
     assert np.array_equal(three.predict_proba(X), asked.predict_proba(X))
     assert two.dual_coef_.ndim == 1
+
+
+def test_of_two_classes_mrvm1_keeps_only_what_is_worth_a_nat():
+    """Without any one of its vectors, re-estimated, it is a nat lower or nearly so."""
+    X, y = two_mixtures(200, seed=3)
+    free = RVC(gamma=4.0, multi_class="mrvm1")
+    free._maximiser = lambda problem, solver: solver.maximiser
+    K = Gaussian(0.5)(X, X)
+    free.fit(X, y)
+    model = RVC(gamma=4.0, multi_class="mrvm1").fit(X, y)
+    kept = model.relevance_
+
+    assert len(kept) < len(free.relevance_)
+    lost = free.log_evidence_ - model.log_evidence_
+    assert lost < len(free.relevance_) - len(kept)
+    for one in range(len(kept)):
+        rest = np.delete(kept, one)
+        smaller = RVC("precomputed", candidates=len(rest), multi_class="mrvm1")
+        smaller.fit(K[:, rest], y)
+        assert smaller.log_evidence_ < model.log_evidence_ - 0.8
 
 
 def test_weights_are_repetitions(multi_class):

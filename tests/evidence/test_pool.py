@@ -1,5 +1,7 @@
 """Actions inside a pool beside the evidence they claim to change."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -89,6 +91,18 @@ def test_one_output_is_a_case_of_many(seed):
     assert_allclose(_gain(*twice), 2 * _gain(*one), rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_outputs_that_share_a_covariance_are_many_that_are_equal(seed):
+    case = random_case(seed)
+    pool = dense_pool(case, some_variance(case))
+    S, left = pool.sparsity, pool.left
+    Q = pool.quality * np.array([[1.0], [-0.3], [2.0]])
+
+    shared, several = (S, Q, left), (np.repeat(S, 3, 0), Q, np.repeat(left, 3, 0))
+    assert_allclose(_target(*shared), _target(*several), rtol=1e-9, atol=1e-12)
+    assert_allclose(_gain(*shared), _gain(*several), rtol=1e-9, atol=1e-12)
+
+
 @pytest.mark.parametrize("n_outputs", [1, 2])
 @pytest.mark.parametrize("seed", range(6))
 def test_the_climb_ends_where_nothing_gains(seed, n_outputs):
@@ -102,6 +116,42 @@ def test_the_climb_ends_where_nothing_gains(seed, n_outputs):
     fresh = dense_pool(case, pool.prior_variance)
     assert np.max(_gains(fresh, fresh.left)) < 1e-5
     assert not _exchange(fresh, 1e-5)
+
+
+@pytest.mark.parametrize("n_outputs", [1, 2])
+@pytest.mark.parametrize("seed", range(4))
+def test_priced_gains_are_differences_of_the_priced_evidence(seed, n_outputs):
+    case = random_case(seed, n_outputs=n_outputs)
+    variance = some_variance(case)
+    price = 0.7
+    pool = replace(dense_pool(case, variance), price=price)
+    gain = _gains(pool, pool.left)
+    before = evidence(case, variance) - price * np.count_nonzero(variance)
+
+    for index in range(len(variance)):
+        after = variance.copy()
+        after[index] = _target_of(pool, index, pool.left)
+        worth = evidence(case, after) - price * np.count_nonzero(after)
+        atol = 1e-8 * abs(before)
+        assert_allclose(gain[index], worth - before, rtol=1e-6, atol=atol)
+
+
+@pytest.mark.parametrize("n_outputs", [1, 2])
+@pytest.mark.parametrize("seed", range(4))
+def test_no_function_stays_below_its_price(seed, n_outputs):
+    case = random_case(seed, n_outputs=n_outputs)
+    free = dense_pool(case, some_variance(case))
+    climb(free, 1e-6, 10_000)
+    priced = replace(dense_pool(case, free.prior_variance), price=3.0)
+    climb(priced, 1e-6, 10_000)
+    kept = priced.prior_variance
+    found = evidence(case, kept)
+
+    assert np.count_nonzero(kept) < np.count_nonzero(free.prior_variance)
+    for index in np.flatnonzero(kept):
+        without = kept.copy()
+        without[index] = 0.0
+        assert evidence(case, without) < found - 3.0 + 1e-5
 
 
 def test_no_more_actions_than_allowed():

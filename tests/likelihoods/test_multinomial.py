@@ -50,6 +50,26 @@ def test_two_classes_are_a_binary_probit():
     assert_allclose(orthant(d).log_z, norm.logcdf(d[:, 0] / np.sqrt(2)), 1e-9, 1e-14)
 
 
+def test_two_classes_need_no_quadrature():
+    """Values to all digits; slopes and curvatures beside those of mpmath."""
+    d, rate = np.linspace(-20, 20, 9)[:, None], np.linspace(0.2, 3, 9)[:, None]
+    found = orthant(d, rate)
+
+    def exact(x, a):
+        return mpmath.log(mpmath.ncdf(x / mpmath.sqrt(1 + a * a)))
+
+    with mpmath.workdps(40):
+        pairs = [tuple(map(mpmath.mpf, row)) for row in np.hstack([d, rate])]
+        values = [float(exact(x, a)) for x, a in pairs]
+        slopes = [float(mpmath.diff(lambda v, a=a: exact(v, a), x)) for x, a in pairs]
+        curves = [
+            float(-mpmath.diff(lambda v, a=a: exact(v, a), x, 2)) for x, a in pairs
+        ]
+    assert_allclose(found.log_z, values, rtol=1e-12)
+    assert_allclose(found.slope[:, 0], slopes, rtol=1e-10)
+    assert_allclose(found.curvature[:, 0, 0], curves, rtol=1e-8)
+
+
 def test_tails_of_the_normal_distribution():
     z = np.concatenate([-np.geomspace(40, 1e-3, 40), np.geomspace(1e-3, 40, 40)])
     log_cdf, ratio = log_cdf_and_ratio(z)

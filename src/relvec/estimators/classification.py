@@ -1,5 +1,6 @@
 """Relevance vector classification."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -78,16 +79,16 @@ default="sequential"
     multi_class : {"auto", "mrvm1", "mrvm2", "softmax", "ovr", "ovo"} or Mrvm2, \
 default="auto"
         How classes are told apart. "mrvm1" is one model with the multinomial probit and
-        one prior for a vector in all classes [3]_; "mrvm2" has one for each vector and
-        class, and begins with all functions, so it is for small data: a :class:`Mrvm2`
-        is this with its settings. "softmax" is one model with the multinomial logit.
-        The others are several models for two classes each, by scikit-learn's
-        meta-estimators: "ovr" has one for each class against the rest, whose
-        probabilities are scaled to sum to 1; "ovo" one for each pair of classes,
-        coupled by the second method of Wu, Lin and Weng [4]_. Their ``gamma`` is that
-        of all rows, ``max_iter`` is for each and ``max_seconds`` for all. Of two
-        classes both are the model of "auto", which is logistic; of more classes "auto"
-        is "mrvm1".
+        one prior for a vector in all classes [3]_; of two classes it keeps only vectors
+        that are worth a nat of evidence. "mrvm2" has a prior for each vector and class,
+        and begins with all functions, so it is for small data: a :class:`Mrvm2` is this
+        with its settings. "softmax" is one model with the multinomial logit. The others
+        are several models for two classes each: "ovr" has one for each class against
+        the rest, whose probabilities are scaled to sum to 1; "ovo" one for each pair of
+        classes, coupled by the second method of Wu, Lin and Weng [4]_. Their ``gamma``
+        is that of all rows, ``max_iter`` is for each and ``max_seconds`` for all. Of
+        two classes both are the model of "auto", which is logistic; of more classes
+        "auto" is "mrvm1".
     schedule : {"pool", "greedy"}, default="pool"
         Whether each pass over the candidates lets many of them join a pool, where all
         is searched at once, or only the best one, as the paper has it: slow, for
@@ -279,10 +280,8 @@ default="auto"
                 f"'sequential'; got {self.solver!r}"
             )
             raise ValueError(msg)
-        mixes = isinstance(self.kernel_learning, str) and (
-            self.kernel_learning == "weights"
-        )
-        if mrvm2 is not None and mixes:
+        learning = self.kernel_learning
+        if mrvm2 is not None and isinstance(learning, str) and learning == "weights":
             msg = (
                 "kernel_learning='weights' needs priors that all classes share, and "
                 "multi_class='mrvm2' has one for each: choose another"
@@ -328,7 +327,8 @@ default="auto"
     def _maximiser(self, problem: Problem, solver: Solver) -> EvidenceMaximiser[Any]:
         mrvm2 = as_mrvm2(self.multi_class)
         if mrvm2 is None:
-            return super()._maximiser(problem, solver)
+            priced = replace(solver, price=self.scheme_.price)
+            return super()._maximiser(problem, priced)
         return mrvm2.maximiser(problem)
 
     @property

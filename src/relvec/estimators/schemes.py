@@ -1,7 +1,7 @@
 """How classes become targets of a likelihood, and its latent values probabilities."""
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from scipy.special import expit
@@ -13,6 +13,8 @@ from relvec.likelihoods.multinomial_probit import contrasts
 from relvec.likelihoods.softmax import softmax_probabilities
 from relvec.typing import Array, Indices
 
+# Akaike's price of a parameter, here the α of a function, found by maximisation.
+_PRICE = 1.0
 SINGLE_MODELS = ("mrvm1", "mrvm2", "softmax")
 
 
@@ -22,6 +24,11 @@ class Scheme(Protocol):
     @property
     def likelihood(self) -> Likelihood:
         """Of the targets."""
+        ...
+
+    @property
+    def price(self) -> float:
+        """Nats of evidence that a function has to be worth in the end."""
         ...
 
     def targets(self, labels: Indices) -> Array:
@@ -44,6 +51,8 @@ class Scheme(Protocol):
 class TwoClasses:
     """The logistic link."""
 
+    price: ClassVar[float] = 0.0
+
     @property
     def likelihood(self) -> Bernoulli:
         return Bernoulli()
@@ -65,6 +74,11 @@ class Probit:
     n_classes: int
 
     @property
+    def price(self) -> float:
+        # One curvature for all contrasts charges functions too much already.
+        return _PRICE if self.n_classes == 2 else 0.0
+
+    @property
     def likelihood(self) -> MultinomialProbit:
         return MultinomialProbit(contrasts(self.n_classes))
 
@@ -83,6 +97,7 @@ class ClassWiseProbit:
     """The multinomial probit with an output, and a prior, for each class."""
 
     n_classes: int
+    price: ClassVar[float] = 0.0
 
     @property
     def likelihood(self) -> MultinomialProbit:
@@ -103,6 +118,7 @@ class Logit:
     """The multinomial logit."""
 
     n_classes: int
+    price: ClassVar[float] = 0.0
 
     @property
     def likelihood(self) -> Softmax:

@@ -14,7 +14,7 @@ import numpy as np
 
 from relvec.design import GRAM_LIMIT
 from relvec.evidence.base import Problem
-from relvec.evidence.newton_step import coupled_step
+from relvec.evidence.newton_step import coupled_step, step_at_once
 from relvec.likelihoods import Likelihood, PseudoObservations
 from relvec.posterior import Posterior
 from relvec.typing import Array, Indices
@@ -26,6 +26,7 @@ _CORRECTIONS = 2
 # the log determinant feels that error to first order.
 _DECREMENT = 1e-20
 _COUPLED_DECREMENT = 1e-12  # where steps are themselves searched for
+_ROUGH_DECREMENT = 1e-3
 _SMALL_DECREMENT = 1e-8  # below, a step that no longer shrinks is rounding
 
 
@@ -48,13 +49,17 @@ def posterior_at_mode(
     start: Array,
     *,
     most_steps: int | None = None,
+    rough: bool = False,
     plain: bool = False,
 ) -> Mode:
     """Search from the weights ``start`` (K, n), to the end unless steps are limited.
 
-    A ``plain`` step solves for the pseudo-observations, whatever couples outputs.
+    A ``rough`` search ends near the mode, for models that are about to change. A
+    ``plain`` step solves for the pseudo-observations, whatever couples outputs.
     """
     here = _at(problem, likelihood, active, prior_precision, start)
+    if most_steps is None and not (plain or likelihood.conjugate):
+        here = _approached(problem, likelihood, here, rough=rough)
     last, factor = np.inf, None
     for _ in range(most_steps or _MAX_NEWTON):
         observations, posterior = _expand(problem, likelihood, here, factor)
@@ -67,6 +72,7 @@ def posterior_at_mode(
         separate = curvature is None
         size = _decrement(posterior, posterior.mean - here.mean)
         enough = _DECREMENT if separate else _COUPLED_DECREMENT
+        enough = _ROUGH_DECREMENT if rough else enough
         if size < enough or (size < _SMALL_DECREMENT and size > 0.25 * last):
             break
         last = size
@@ -78,6 +84,27 @@ def posterior_at_mode(
         here = _halved_step(problem, likelihood, here, goal)
     evidence = log_evidence(problem, likelihood, posterior, here.eta)
     return Mode(likelihood, observations, posterior, here.eta, evidence)
+
+
+def _approached(
+    problem: Problem, likelihood: Likelihood, here: "_Point", *, rough: bool
+) -> "_Point":
+    """Nearly the mode of a few weights of coupled outputs, which need no factor."""
+    enough = _ROUGH_DECREMENT if rough else _SMALL_DECREMENT
+    for _ in range(_MAX_NEWTON):
+        curvature = likelihood.curvature(problem.y, here.eta, problem.sample_weight)
+        if curvature is None:
+            return here
+        seen = likelihood.pseudo_observations(
+            problem.y, here.eta, problem.sample_weight
+        )
+        slope = _pull(problem, seen, here, here.eta)
+        at = here.active, here.prior_precision
+        step = step_at_once(problem, *at, curvature, slope)
+        if step is None or np.sum(slope * step) < enough:
+            return here
+        here = _halved_step(problem, likelihood, here, here.mean + step)
+    return here
 
 
 @dataclass(frozen=True)
@@ -127,12 +154,12 @@ def _expand(
 
 
 def _pull(
-    problem: Problem, seen: PseudoObservations, posterior: Posterior, eta: Array
+    problem: Problem, seen: PseudoObservations, at: Posterior | _Point, eta: Array
 ) -> Array:
     """ΦᵀB(t̂ − Φμ) − Aμ, the slope of the log posterior at μ."""
     residual = seen.precision * (seen.target - eta)
-    pull = problem.design.rmatvec(residual, posterior.active)
-    return pull - posterior.prior_precision * posterior.mean
+    pull = problem.design.rmatvec(residual, at.active)
+    return pull - at.prior_precision * at.mean
 
 
 def _pulled(

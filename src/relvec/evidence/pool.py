@@ -31,6 +31,7 @@ class Pool:
     quality: Array  # (K, P) Q
     prior_variance: Array  # (P,) ν
     least_sparsity: Array  # (K or 1, P) an S up to here is rounding
+    price: float = 0.0  # nats that every function in the model has to be worth
 
     @cached_property
     def sparsity(self) -> Array:
@@ -73,16 +74,28 @@ def climb(pool: Pool, tol: float, most: int) -> int:
 
 
 def _gains(pool: Pool, left: Array) -> Array:
-    """What moving each function to its best ν gains; 0 where that is not to be told."""
+    """What moving each function to its best ν gains; 0 where that is not to be told.
+
+    Less the price of those in the model afterwards.
+    """
     usable = (pool.least_sparsity < pool.sparsity) & (left > _DETERMINED)
-    return np.where(_of_all(usable), _gain(pool.sparsity, pool.quality, left), 0.0)
+    gain = _gain(pool.sparsity, pool.quality, left)
+    if pool.price:
+        saved = pool.price - _loss(pool.prior_variance, pool.quality, left)
+        entering = gain - pool.price * (gain > 0)
+        gain = np.where(pool.prior_variance > 0, np.maximum(gain, saved), entering)
+    return np.where(_of_all(usable), gain, 0.0)
 
 
 def _target_of(pool: Pool, index: int, left: Array) -> float:
     """The best ν of one function."""
     one = slice(index, index + 1)
-    target = _target(pool.sparsity[:, one], pool.quality[:, one], left[:, one])
-    return float(target[0])
+    S, Q, left = pool.sparsity[:, one], pool.quality[:, one], left[:, one]
+    if pool.price and pool.prior_variance[index] > 0:
+        saved = pool.price - _loss(pool.prior_variance[one], Q, left)
+        if saved[0] > _gain(S, Q, left)[0]:
+            return 0.0
+    return float(_target(S, Q, left)[0])
 
 
 def _of_all(outputs: AnyArray) -> AnyArray:
@@ -90,27 +103,37 @@ def _of_all(outputs: AnyArray) -> AnyArray:
     return np.asarray(outputs[0] if len(outputs) == 1 else outputs.all(axis=0))
 
 
+def _mean_square(Q: Array) -> Array:
+    """Outputs that share S are so many times one with this Q²."""
+    return Q[0] * Q[0] if len(Q) == 1 else np.asarray((Q * Q).mean(axis=0))
+
+
 def _target(S: Array, Q: Array, left: Array) -> Array:
     """The best ν of functions (K, P) of which 1 − νS is ``left``: eqs. 20, 21.
 
-    With s = S/left and q = Q/left, eq. 23; for one output 1 + δS is then Q²/S, unless
-    the best ν is zero.
+    With s = S/left and q = Q/left, eq. 23; for one S 1 + δS is then Q²/S, unless the
+    best ν is zero.
     """
-    if len(Q) > 1:
+    if len(S) > 1:
         left = np.maximum(left, _DETERMINED)
         return 1 / best_precision(S / left, Q / left)
-    ratio = Q * Q / S
-    return ((np.maximum(ratio, left) - left) / S)[0]
+    return (np.maximum(_mean_square(Q) / S[0], left[0]) - left[0]) / S[0]
 
 
 def _gain(S: Array, Q: Array, left: Array) -> Array:
     """What moving functions (K, P) to their best ν gains."""
-    ratio = Q * Q / S
-    if len(Q) == 1:
-        growth = np.maximum(ratio, left)
-        return 0.5 * (ratio - ratio / growth - np.log(growth))[0]
-    growth = np.maximum(left, _DETERMINED) + _target(S, Q, left) * S
-    return 0.5 * (ratio - ratio / growth - np.log(growth)).sum(axis=0)
+    if len(S) > 1:
+        ratio = Q * Q / S
+        growth = np.maximum(left, _DETERMINED) + _target(S, Q, left) * S
+        return 0.5 * (ratio - ratio / growth - np.log(growth)).sum(axis=0)
+    ratio = _mean_square(Q) / S[0]
+    growth = np.maximum(ratio, left[0])
+    return 0.5 * len(Q) * (ratio - ratio / growth - np.log(growth))
+
+
+def _loss(prior_variance: Array, Q: Array, left: Array) -> Array:
+    """What taking functions (K, P) out of the model costs: eq. 37."""
+    return 0.5 * (prior_variance / left * Q * Q + np.log(left)).sum(axis=0)
 
 
 def _exchange(pool: Pool, tol: float) -> bool:
@@ -122,7 +145,7 @@ def _exchange(pool: Pool, tol: float) -> bool:
         return False
     left = left[:, inside]
     weight = nu[inside] / left
-    lost = 0.5 * (weight * Q[:, inside] ** 2 + np.log(left)).sum(axis=0)
+    lost = _loss(nu[inside], Q[:, inside], left)
     overlap = pool.overlap[:, inside[:, None], outside]
     weighted = weight[:, :, None] * overlap
     # S and Q of each outsider once each insider has left, (K, inside, outside).
@@ -145,7 +168,7 @@ def _exchange(pool: Pool, tol: float) -> bool:
 
 def _promise(S: Array, Q: Array) -> Array:
     """What grows with the gain of functions (K, n, m) out of the model."""
-    if len(Q) == 1:
-        return (Q * Q / S)[0]
+    if len(S) == 1:
+        return _mean_square(Q) / S[0]
     flat = S.reshape(len(S), -1), Q.reshape(len(Q), -1)
     return _gain(*flat, np.ones((len(S), 1))).reshape(S.shape[1:])

@@ -21,7 +21,7 @@ import numpy as np
 
 from relvec.evidence.base import Problem, interpolates
 from relvec.evidence.mode import posterior_at_mode
-from relvec.evidence.rounds import Outcome, Rounds, play
+from relvec.evidence.rounds import Candidates, Outcome, Rounds, play
 from relvec.evidence.second_look import (
     COLD_TOL,
     colder_for_long,
@@ -49,6 +49,9 @@ _FEWER_ACTIONS = (8, 1)  # where the evidence did not confirm a whole round
 _FIRST_TOL = 1e-2
 _LEAST_GAIN = 0.01  # of a round, as a share of the tolerance
 _LEAST_STEP = 1e-4  # the same of a single step, after which the next may gain more
+# What a last round must promise where its evidence has to be asked for: a multiple of
+# the tolerance, at most so many nats.
+_LEAST_PROMISE = (10, 1e-3)
 # Below this share of the target the residual is a difference of nearly equal numbers.
 _LEAST_RESIDUAL = 1e-8
 # What the evidence in Gram form may have lost, in nats and relative to its size.
@@ -62,6 +65,7 @@ class Pooled:
 
     single: Sequential = field(default_factory=Sequential)
     rounds: Rounds = field(default_factory=Rounds)
+    price: float = 0.0  # nats that a function has to be worth in the end
 
     def init(self, problem: Problem) -> SequentialState:
         return self.single.init(problem)
@@ -93,7 +97,13 @@ class Pooled:
         exact = state.likelihood.conjugate and not problem.design.approximate
         if exact and self.single.worthwhile(state).size:
             return self._single_step(problem, state)
-        return replace(state, exhausted=True)
+        thin = self.price > 0 and not state.thinning
+        return replace(
+            state,
+            thinning=state.thinning or thin,
+            settled=state.settled and not thin,
+            exhausted=not thin,
+        )
 
     def _starts_alone(self, state: SequentialState) -> bool:
         if len(state.active):
@@ -121,17 +131,12 @@ class Pooled:
         tol: float,
     ) -> SequentialState | None:
         """The state after a round; None if nothing is left that raises the evidence."""
-        if state.gram is None or (state.settled and not self._gains(state, tol)):
+        price = self.price if state.thinning else 0.0
+        if state.gram is None or (state.settled and not self._gains(state, tol, price)):
             return None
-        conjugate = state.likelihood.conjugate
-        candidates = self.rounds.candidates(problem, state, state.gram, tol)
-        for most in (_MOST_ACTIONS, *_FEWER_ACTIONS):
-            outcome = play(
-                problem, state, candidates, ceiling=ceiling, tol=tol, most=most
-            )
-            after = _confirmed(problem, state, outcome, tol)
-            if after is not None or (conjugate and outcome.gain > -tol):
-                break
+        candidates = self.rounds.candidates(problem, state, state.gram, tol + price)
+        setting = _Setting(ceiling, tol, price)
+        after = _played(problem, state, candidates, setting)
         if after is None:
             return None
         columns = candidates.columns
@@ -142,12 +147,15 @@ class Pooled:
             cursor=int(last),
             looks=state.looks,
             looked_again=state.looked_again,
-            settled=outcome.final and outcome.ascent.converged,
+            thinning=state.thinning,
         )
 
-    def _gains(self, state: SequentialState, tol: float) -> bool:
+    def _gains(self, state: SequentialState, tol: float, price: float) -> bool:
         """Whether some function's best action is more than the tolerance."""
-        return replace(self.single, tol=tol).worthwhile(state).size > 0
+        worthwhile = replace(self.single, tol=tol).worthwhile(state)
+        inside = np.isfinite(state.proposals.current[worthwhile])
+        gain = state.proposals.gain[worthwhile]
+        return bool(np.any(inside | (gain > tol + price)))
 
     def _look_on(
         self, problem: Problem, state: SequentialState, look: Look, tol: float
@@ -168,16 +176,50 @@ class Pooled:
         return replace(state, look=replace(look, state=after, rounds=look.rounds + 1))
 
 
+@dataclass(frozen=True)
+class _Setting:
+    """What a round is played at."""
+
+    ceiling: Array | None  # of a noise that is free
+    tol: float
+    price: float
+
+
+def _played(
+    problem: Problem,
+    state: SequentialState,
+    candidates: Candidates,
+    setting: _Setting,
+) -> SequentialState | None:
+    """A round that counts, of ever fewer actions; None if there is none."""
+    conjugate = state.likelihood.conjugate
+    refused = None
+    for most in (_MOST_ACTIONS, *_FEWER_ACTIONS):
+        outcome = play(problem, state, candidates, most=most, **vars(setting))
+        if not conjugate and _is_idle(state, outcome, setting):
+            return None
+        if outcome.is_like(refused):
+            continue
+        after = _confirmed(problem, state, outcome, setting)
+        if after is not None:
+            return replace(after, settled=outcome.final and outcome.ascent.converged)
+        # With fewer actions at a time it would come to the same.
+        if outcome.gain > -setting.tol if conjugate else outcome.final:
+            return None
+        refused = outcome
+    return None
+
+
 def _confirmed(
-    problem: Problem, state: SequentialState, outcome: Outcome, tol: float
+    problem: Problem, state: SequentialState, outcome: Outcome, setting: _Setting
 ) -> SequentialState | None:
     """The outcome's model, if its evidence is higher by a share of the tolerance.
 
-    In Gram form where that is exact and sound, from the rows elsewhere. Polished by
-    Newton's method, a model need not be higher.
+    Less the price of its functions. In Gram form where that is exact and sound, from
+    the rows elsewhere. Polished by Newton's method, a model need not be higher.
     """
     polished = outcome.final and outcome.ascent.converged and not state.settled
-    least = _LEAST_GAIN * tol
+    least = _LEAST_GAIN * setting.tol
     if polished and state.likelihood.conjugate:
         least = -_MOST_DOUBT * max(1.0, abs(state.log_evidence))
     ascent, solution = outcome.ascent, outcome.solution
@@ -190,11 +232,17 @@ def _confirmed(
     in_gram_form = likelihood.conjugate
     if not (likelihood.conjugate and _is_sound(problem, outcome, state.log_evidence)):
         mode = posterior_at_mode(
-            problem, likelihood, outcome.active, ascent.prior_precision, solution.mean
+            problem,
+            likelihood,
+            outcome.active,
+            ascent.prior_precision,
+            solution.mean,
+            rough=not outcome.final,
         )
         evidence = mode.log_evidence
         in_gram_form &= problem.design.approximate
-    if evidence <= state.log_evidence + least:
+    more = len(outcome.active) - len(state.active)
+    if evidence - setting.price * more <= state.log_evidence + least:
         return None
     if not in_gram_form:
         return state_at(problem, mode, state.gram)
@@ -205,6 +253,14 @@ def _confirmed(
     model = FoundModel(likelihood, posterior, evidence)
     seen = replace(state.observations, noise_precision=ascent.noise_precision)
     return state_with(problem, model, seen, state.gram, solution)
+
+
+def _is_idle(state: SequentialState, outcome: Outcome, setting: _Setting) -> bool:
+    """Whether a round at the tolerance asked for promises too little for a refit."""
+    more = len(outcome.active) - len(state.active)
+    multiple, most = _LEAST_PROMISE
+    least = min(multiple * setting.tol, most)
+    return outcome.final and outcome.gain - setting.price * more < least
 
 
 def _is_sound(problem: Problem, outcome: Outcome, log_evidence: float) -> bool:

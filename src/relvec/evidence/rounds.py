@@ -1,6 +1,6 @@
 """One round: candidates join the model in a pool, where all is searched at once."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -22,6 +22,7 @@ _SHORT_LIST = 2  # candidates looked at for each that joins
 # Candidates that a pool should have, and of functions all alike at most.
 _FEW, _MOST_ALIKE = 8, 32
 _TINY = np.finfo(float).tiny
+_SAME = 1e-2  # |Δ log α| up to which two models are one
 _COPY = 1 - 1e-10  # |cosine| from which a candidate is a copy of an active function
 
 
@@ -125,6 +126,15 @@ class Outcome:
     def solution(self) -> Solution:
         return self.ascent.solution
 
+    def is_like(self, other: "Outcome | None") -> bool:
+        """Whether another round has come to the same model."""
+        if other is None or len(self.active) != len(other.active):
+            return False
+        one, two = np.argsort(self.active), np.argsort(other.active)
+        ratios = self.ascent.prior_precision[one] / other.ascent.prior_precision[two]
+        same = np.array_equal(self.active[one], other.active[two])
+        return bool(same and np.all(np.abs(np.log(ratios)) < _SAME))
+
 
 def play(
     problem: Problem,
@@ -134,11 +144,13 @@ def play(
     ceiling: Array | None,
     tol: float,
     most: int,
+    price: float = 0.0,
 ) -> Outcome:
     """Search the pool of active functions and candidates, at most so many actions.
 
     Tolerances follow the best gain in sight down to ``tol``; at ``tol`` itself single
-    actions and Newton's method alternate until neither has anything left to do.
+    actions and Newton's method alternate until neither has anything left to do. With a
+    ``price`` functions that are not worth it leave.
     """
     best = float(state.proposals.gain[candidates.columns].max(initial=0.0))
     loose = min(_LOOSE[0], _LOOSE[1] * best) if best > _LATE else tol
@@ -152,7 +164,8 @@ def play(
     before = state.solution or _solved(moments, variance, beta)
     solution = before
     for alternation in range(_MOST_ALTERNATIONS):
-        taken = climb(_pool(moments, variance, beta, solution), loose, most)
+        pool = replace(_pool(moments, variance, beta, solution), price=price)
+        taken = climb(pool, loose, most)
         if alternation and not taken:
             break
         inside = np.flatnonzero(variance)

@@ -86,6 +86,7 @@ class Solver:
     selection: str = "gain"
     start: int | None = None  # the function to begin with
     tol: float = 1e-4
+    price: float = 0.0  # nats that a function of the pool's model has to be worth
     noise_interval: int = 10  # of the greedy schedule
     polish: bool = True
     hyperprior: Hyperprior = FLAT
@@ -114,7 +115,8 @@ class Solver:
         )
         if self.schedule == "greedy":
             return single
-        return Pooled(single, Rounds(selection=self.selection, seed=self.seed))
+        rounds = Rounds(selection=self.selection, seed=self.seed)
+        return Pooled(single, rounds, self.price)
 
 
 def as_hyperprior(value: Any, top_down: TopDown | None) -> Hyperprior:

@@ -57,6 +57,7 @@ class SequentialState:
     look: "Look | None" = None  # a search with less noise that is going on
     looks: int = 0  # such searches begun since the last great gain
     looked_again: bool = False  # enough of them were tried
+    thinning: bool = False  # functions are asked their price
     exhausted: bool = False  # no round is left that raises the evidence
     solution: Solution | None = None  # the model's posterior in Gram form, if at hand
 

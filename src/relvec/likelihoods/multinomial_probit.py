@@ -83,9 +83,12 @@ class MultinomialProbit(ClassLikelihood):
 
     def _rows(self, y: Array, eta: Array) -> "_Rows":
         """All that is integrated at η; the last is kept for the next question."""
-        if not (self._last and self._last[0][0] is y and self._last[0][1] is eta):
-            self._last[:] = [(y, eta, _Rows.at(self.coding, y, eta))]
-        return self._last[0][2]
+        last = self._last[0] if self._last and self._last[0][0] is y else None
+        if last is None or last[1] is not eta:
+            contrast = last[2].contrast if last else class_contrasts(self.coding, y)
+            last = (y, eta, _Rows.at(contrast, eta))
+            self._last[:] = [last]
+        return last[2]
 
 
 @dataclass(frozen=True)
@@ -96,10 +99,7 @@ class _Rows:
     integrals: Orthant
 
     @classmethod
-    def at(cls, C: Array, y: Array, eta: Array) -> "_Rows":
-        own = np.argmax(y @ C.T, axis=1)
-        others = other_classes(own, len(C))
-        contrast = C[own][:, None, :] - C[others]
+    def at(cls, contrast: Array, eta: Array) -> "_Rows":
         distance = np.einsum("njc,nc->nj", contrast, eta)
         return cls(contrast, orthant(distance))
 
@@ -118,6 +118,12 @@ class _Rows:
         """−∂²log Z/∂ζ² (N, outputs, outputs)."""
         D = self.contrast
         return np.swapaxes(D, 1, 2) @ (self.integrals.curvature @ D)
+
+
+def class_contrasts(C: Array, y: Array) -> Array:
+    """(N, K − 1, outputs) of the class of each row and the others."""
+    own = np.argmax(y @ C.T, axis=1)
+    return np.asarray(C[own][:, None, :] - C[other_classes(own, len(C))])
 
 
 @cache

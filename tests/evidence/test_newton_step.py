@@ -1,0 +1,55 @@
+"""Newton's step for coupled outputs beside the system it solves."""
+
+import numpy as np
+from numpy.testing import assert_allclose
+
+from relvec.design import DenseDesign
+from relvec.evidence import Problem
+from relvec.evidence.newton_step import _in_steps, coupled_step, step_at_once
+from relvec.likelihoods import MultinomialProbit
+from relvec.likelihoods.multinomial_probit import contrasts
+from relvec.posterior import Posterior
+
+RNG = np.random.default_rng(3)
+N_ROWS, N_CLASSES, N_ACTIVE = 30, 3, 4
+
+
+def step_problem():
+    """A problem, the posterior of its pseudo-observations, curvature and slope."""
+    labels = np.arange(N_ROWS) % N_CLASSES
+    y = contrasts(N_CLASSES)[labels]
+    likelihood = MultinomialProbit(contrasts(N_CLASSES))
+    Phi, weights = RNG.standard_normal((N_ROWS, 6)), RNG.uniform(0.5, 2, N_ROWS)
+    problem = Problem(DenseDesign.weighted(Phi, weights), y, likelihood, weights)
+    active, alpha = np.arange(N_ACTIVE), np.geomspace(1e-2, 1e2, N_ACTIVE)
+    mean = RNG.standard_normal((N_CLASSES - 1, N_ACTIVE))
+    eta = problem.design.matvec(mean, active)
+    seen = likelihood.pseudo_observations(y, eta, weights)
+    factor = problem.design.factor(active, alpha, seen.precision)
+    posterior = Posterior(active, alpha, mean, factor)
+    return problem, posterior, likelihood.curvature(y, eta, weights)
+
+
+def applied(problem, posterior, curvature, step):
+    """(A + ΦᵀHΦ)x."""
+    rows = curvature(problem.design.matvec(step, posterior.active))
+    pulled = problem.design.rmatvec(rows, posterior.active)
+    return posterior.prior_precision * step + pulled
+
+
+def test_the_step_solves_the_system():
+    problem, posterior, curvature = step_problem()
+    slope = RNG.standard_normal(posterior.mean.shape)
+    step = coupled_step(problem, posterior, curvature, slope)
+
+    assert_allclose(applied(problem, posterior, curvature, step), slope, rtol=1e-9)
+
+
+def test_conjugate_gradients_come_close_where_the_mode_is():
+    problem, posterior, curvature = step_problem()
+    slope = 1e-4 * RNG.standard_normal(posterior.mean.shape)
+    at = posterior.active, posterior.prior_precision
+    exact = step_at_once(problem, *at, curvature, slope)
+    step = _in_steps(problem, posterior, curvature, slope)
+
+    assert_allclose(step, exact, rtol=1e-2, atol=1e-3 * np.abs(exact).max())
