@@ -91,6 +91,9 @@ def learn_shared(model: Any, targets: Targets) -> None:
 def begin(stages: Stages, *, by_feature: bool, known: Begun | None = None) -> Begun:
     """One width for all features, or more; the first may be known already."""
     search = Search(stages.few, by_feature=by_feature)
+    few = search.by_process()
+    if few is not None:
+        return _proposed(stages, few, by_feature)
     if known is not None and search.has_shape(known.on_few.scales):
         few, step = search.as_own(known.on_few), 0.0
     else:
@@ -110,6 +113,17 @@ def begin(stages: Stages, *, by_feature: bool, known: Begun | None = None) -> Be
             starts += search.others(few)
         paths = (search.along_slopes(start, cycles) for start in starts)
         more = min(paths, key=by_loss)
+    return Begun(few, more, by_feature)
+
+
+def _proposed(stages: Stages, few: Trial, by_feature: bool) -> Begun:
+    """The same scales on more rows."""
+    more = few
+    if stages.more is not stages.few:
+        search = Search(stages.more, by_feature=by_feature)
+        more = search.tried(few.scales, few)
+        if by_feature:
+            more = search.along_slopes(more, _CYCLES_OF_PART)
     return Begun(few, more, by_feature)
 
 
