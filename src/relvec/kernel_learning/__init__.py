@@ -1,6 +1,6 @@
 """Parameters of kernels, learned from the data that a model is fitted to."""
 
-from relvec.kernel_learning.criteria import CRITERIA, Judged, charged_loss
+from relvec.kernel_learning.criteria import CRITERIA, Judged, charged_loss, sparsest
 from relvec.kernel_learning.held import Held, Observed
 from relvec.kernel_learning.own_scales import OwnScales, ScalePrior
 from relvec.kernel_learning.process import Process
@@ -21,4 +21,5 @@ __all__ = [
     "better_scales",
     "better_weights",
     "charged_loss",
+    "sparsest",
 ]

@@ -3,7 +3,7 @@
 from copy import copy
 from dataclasses import dataclass, field, replace
 from time import perf_counter
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -23,6 +23,23 @@ _LEAST_SECONDS = 1e-3
 STOPPED = (Status.MAX_SECONDS, Status.STOPPED)
 
 
+class Tried(Protocol):
+    """What is told of everything that was tried."""
+
+    @property
+    def n_rows(self) -> int: ...
+    @property
+    def scales(self) -> Array: ...
+    @property
+    def loss(self) -> float: ...
+    @property
+    def log_evidence(self) -> float: ...
+    @property
+    def n_vectors(self) -> int: ...
+    @property
+    def status(self) -> Status: ...
+
+
 @dataclass(frozen=True)
 class Trial:
     """A model with one kernel."""
@@ -32,6 +49,21 @@ class Trial:
     scales: Array  # (1 or d,) of the kernel that learns
     loss: float  # by the criterion
     n_rows: int
+
+    @property
+    def status(self) -> Status:
+        """How its fit ended."""
+        return self.fit.status
+
+    @property
+    def log_evidence(self) -> float:
+        """Of its fit."""
+        return self.fit.log_evidence
+
+    @property
+    def n_vectors(self) -> int:
+        """Relevance vectors."""
+        return len(self.model.relevance_)
 
 
 @dataclass
