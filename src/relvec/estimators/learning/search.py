@@ -62,11 +62,11 @@ class Search:
         step = np.log(widths[-1] / widths[0]) / max(1, len(widths) - 1)
         return best, float(step)
 
-    def by_process(self) -> Trial | None:
+    def by_process(self, *, twice: bool) -> Trial | None:
         """With the scales of most evidence before any function is selected.
 
         None where that evidence has no simple form, or another criterion is to judge.
-        Fitted twice, the second time from the functions of narrower scales.
+        The second fit begins with the functions of narrower scales.
         """
         trials = self.trials
         y, weight = trials.targets.values, trials.weight
@@ -84,7 +84,7 @@ class Search:
         )
         scales = process.best_scales(self.distances.starts, self.distances.allowed)
         first = trials.of(scales)
-        if trials.ended:
+        if trials.ended or not twice:
             return first
         again = trials.of(scales, trials.unjudged(scales * _NARROWER))
         return min(first, again, key=by_loss)
