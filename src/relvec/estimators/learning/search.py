@@ -82,7 +82,8 @@ class Search:
             weight,
             tied=not self.by_feature,
         )
-        scales = process.best_scales(self.distances.starts, self.distances.allowed)
+        starts = self.distances.starts(trials.model.n_restarts)
+        scales = process.best_scales(starts, self.distances.allowed)
         first = trials.of(scales)
         if trials.ended or not twice:
             return first

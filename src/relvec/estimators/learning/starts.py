@@ -13,7 +13,7 @@ _MOST_ROWS = 500
 _NEAR, _FAR = 0.02, 0.98  # quantiles of the distances of pairs
 _NARROWEST = 0.6  # of the near distance
 _CENTRE = 1 / 1.5  # of the median distance, where a search begins
-_STARTS = (0.3, 1.0, 3.0)  # of the centre
+_STARTS = (1.0, 0.3, 3.0)  # of the centre
 _WIDE_OF_ONE = 2.0  # of the far distance, for features left out to begin with
 _PARTS_OF_ONE = (0.15, 0.3)  # of the median distance, for one that is not
 _AT_BOUND = 0.3  # in log ℓ
@@ -75,10 +75,9 @@ class Distances:
             for part in _PARTS_OF_ONE
         ]
 
-    @property
-    def starts(self) -> list[Array]:
-        """Scales to begin with, of which a few steps tell the best."""
-        return [part * self.centre * self.shape for part in _STARTS]
+    def starts(self, number: int) -> list[Array]:
+        """At most so many scales to begin with, of which a few steps tell the best."""
+        return [part * self.centre * self.shape for part in _STARTS[:number]]
 
     @property
     def centre(self) -> float:
