@@ -38,6 +38,26 @@ def test_the_evidence_is_a_density():
     assert_allclose(value - 20 * np.log(2 * np.pi), expected)
 
 
+def test_a_weight_counts_as_repetitions():
+    """Of rows in any order, which tell of no less noise."""
+    one = process(weight=RNG.integers(1, 4, 40).astype(float))
+    X, y = one.functions.centres, one.target
+    places = RNG.permutation(np.repeat(np.arange(40), one.weight.astype(int)))
+    merged = Process.of(Gaussian(), X, y, one.weight, tied=False)
+    repeated = Process.of(
+        Gaussian(), X[places], y[places], np.ones(len(places)), tied=False
+    )
+    at = (np.array([0.7, 2.0, 1.1]), np.log([1.7, 0.2]))
+
+    assert len(repeated.weight) == 40
+    for each in (merged, repeated):
+        assert_allclose(each.log_evidence(*at)[0], one.log_evidence(*at)[0])
+        assert_allclose(
+            each.best_scales([np.ones(3)], allowed(3)),
+            one.best_scales([np.ones(3)], allowed(3)),
+        )
+
+
 @pytest.mark.parametrize("kernel", [Gaussian(), Matern(nu=2.5)], ids=str)
 @pytest.mark.parametrize("n_scales", [1, 3])
 def test_slopes_are_differences(kernel, n_scales):

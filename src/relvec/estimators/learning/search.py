@@ -12,7 +12,6 @@ import numpy as np
 from relvec.estimators.learning.starts import Distances, given_shape, natural_shape
 from relvec.estimators.learning.trials import Trial, Trials, observed, placed
 from relvec.kernel_learning import Process, better_scales
-from relvec.kernels.varying import Varying
 from relvec.typing import Array
 
 _SLACK = 0.005  # nats per observation that a wider kernel may cost
@@ -62,10 +61,11 @@ class Search:
         step = np.log(widths[-1] / widths[0]) / max(1, len(widths) - 1)
         return best, float(step)
 
-    def by_process(self, *, twice: bool) -> Trial | None:
+    def by_process(self, known: Trial | None, *, twice: bool) -> Trial | None:
         """With the scales of most evidence before any function is selected.
 
         None where that evidence has no simple form, or another criterion is to judge.
+        A trial with one length scale is known, perhaps, from which to begin.
         The second fit begins with the functions of narrower scales.
         """
         trials = self.trials
@@ -75,14 +75,12 @@ class Search:
         judge = trials.model.criterion == "auto"
         if noise is None or not judge or len(trials.kernels) > 1 or not spread.all():
             return None
-        rows = trials.rows
-        process = Process(
-            Varying(trials.template, rows, np.ones((len(rows), 1))),
-            y / spread,
-            weight,
-            tied=not self.by_feature,
+        process = Process.of(
+            trials.template, trials.rows, y / spread, weight, tied=not self.by_feature
         )
         starts = self.distances.starts(trials.model.n_restarts)
+        if known is not None and self.has_shape(known.scales):
+            starts = [self.as_own(known).scales]
         scales = process.best_scales(starts, self.distances.allowed)
         first = trials.of(scales)
         if trials.ended or not twice:

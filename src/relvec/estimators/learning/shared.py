@@ -92,7 +92,8 @@ def learn_shared(model: Any, targets: Targets) -> None:
 def begin(stages: Stages, *, by_feature: bool, known: Begun | None = None) -> Begun:
     """One width for all features, or more; the first may be known already."""
     search = Search(stages.few, by_feature=by_feature)
-    few = search.by_process(twice=stages.few is stages.most)
+    start = None if known is None else known.on_few
+    few = search.by_process(start, twice=stages.few is stages.most)
     if few is not None:
         return _proposed(stages, few, by_feature)
     if known is not None and search.has_shape(known.on_few.scales):
