@@ -234,6 +234,8 @@ class Moving:
             candidates, replace(targets, likelihood=likelihood), precision
         )
         model.max_seconds = self.model.max_seconds
+        # To find that nothing is to be gained is a step as well.
+        model.n_iter_ = max(model.n_iter_, 1)
         return model
 
     def candidates(self, left: Placed) -> tuple[Candidates, Array]:
