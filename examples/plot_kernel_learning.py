@@ -21,7 +21,7 @@ line = np.linspace(1, 10, 1000)[:, None]
 truth = np.sin(40 / line[:, 0])
 
 models = {
-    "ℓ = 0.12 for all": RVR(Gaussian(0.12)),
+    "ℓ = 0.5 for all": RVR(Gaussian(0.5)),
     "one ℓ, learned": RVR(kernel_learning="width"),
     "one ℓ for each vector": RVR(kernel_learning="adaptive"),
 }
@@ -33,10 +33,9 @@ for name, model in models.items():
     print(f"{titles[-1]:50} noise {np.sqrt(model.noise_variance_):.2f}")
 
 # %%
-# The first width is among the best for all, if the true curve is known: it follows the
-# left side, and some of the noise on the right, with many of the rows as vectors.
-# The learned one will not pay for so many (see :doc:`/limits`): it is too wide for the
-# left side, and takes what it misses there for noise. With a width for each vector both
+# The first width suits the right side. It is too wide for the left, and takes what it
+# misses there for noise. The learned one follows the left side, and some of the noise
+# on the right, with many of the rows as vectors. With a width for each vector both
 # sides are fitted, with few vectors. Bars reach from ℓ left of a vector to ℓ right.
 
 fig, axes = plt.subplots(3, figsize=(7.5, 7.5), sharex=True, layout="constrained")
@@ -48,7 +47,7 @@ for axis, model, title, colour in zip(
     axis.plot(line, truth, "--", color="0.3", lw=0.8, label="true function")
     axis.plot(line, model.predict(line), color=colour, lw=1.6, label="mean")
     centres = model.relevance_vectors_[:, 0]
-    scales = getattr(model, "length_scales_", np.full(len(centres), 0.12))
+    scales = getattr(model, "length_scales_", np.full(len(centres), 0.5))
     order = np.argsort(centres)
     level = -1.6 - 0.11 * (np.arange(len(centres)) % 10)
     ends = (centres - scales)[order], (centres + scales)[order]

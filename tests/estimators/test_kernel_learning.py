@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from sklearn.base import clone
+from sklearn.datasets import make_friedman1
 from sklearn.exceptions import ConvergenceWarning
 
 from relvec import RVC, RVR, Adaptive, FitWarning, Status
@@ -57,11 +58,19 @@ def test_one_width_suits_the_data_in_any_unit():
 
 
 def test_the_learned_kernel_is_one_that_can_be_given(by_feature):
+    """A fit from nothing with it was tried, and the model is that or a better one."""
     model, X, y, _ = by_feature
     given = RVR(model.kernel_).fit(X, y)
+    tried = model.kernel_history_
+    (place,) = np.flatnonzero(np.isclose(tried["log_evidence"], given.log_evidence_))
 
-    assert_allclose(given.log_evidence_, model.log_evidence_, rtol=1e-9)
-    assert_allclose(given.predict(X), model.predict(X), rtol=1e-6)
+    assert_allclose(tried["log_evidence"][place], given.log_evidence_, rtol=1e-9)
+    assert_allclose(tried["length_scale"][place], model.kernel_.length_scale)
+    assert tried["n_vectors"][place] == len(given.relevance_)
+    assert model.log_evidence_ >= given.log_evidence_ - 1e-6
+    again = pickle.loads(pickle.dumps(model))
+    again.set_params(kernel=model.kernel_, kernel_learning=None, warm_start=True)
+    assert_allclose(again.fit(X, y).predict(X), model.predict(X), rtol=1e-4, atol=1e-4)
 
 
 def test_features_without_influence_fade(by_feature):
@@ -115,6 +124,21 @@ def test_adaptive_scales_follow_the_signal():
     assert len(model.relevance_) <= 20
     assert model.length_scales_.shape == model.relevance_.shape
     assert model.length_scales_[fast].max() < model.length_scales_.max() / 4
+
+
+def test_every_dictionary_is_told():
+    """From wide to narrow; the one taken is better than wider ones by 0.02 nats."""
+    X, y, _ = waves()
+    model = RVR(kernel_learning="adaptive").fit(X, y)
+    tried = model.kernel_history_
+    losses = tried["criterion"]
+    chosen = np.flatnonzero(tried["n_vectors"] == len(model.relevance_))
+
+    assert tried["length_scale"].shape == (len(losses), 1)
+    assert np.all(np.diff(tried["length_scale"][:, 0]) < 0)
+    assert np.all(tried["n_rows"] == len(X))
+    assert losses[chosen].min() <= losses.min() + 0.02
+    assert_allclose(tried["log_evidence"][chosen[-1]], model.log_evidence_, atol=0.5)
 
 
 @pytest.mark.parametrize("mode", ["adaptive", "adaptive-ard", Adaptive(5, 5)], ids=str)
@@ -172,6 +196,32 @@ def test_the_best_by_every_criterion_is_kept(criterion):
     if criterion == "evidence":
         assert_allclose(losses, -history["log_evidence"] / 60)
         assert_allclose(model.log_evidence_, history["log_evidence"].max())
+
+
+def test_a_process_finds_scales_where_rows_are_few():
+    """Five of ten features matter, a hundred rows: selection cannot tell which."""
+    X, y = make_friedman1(100, noise=1.0, random_state=1)
+    Z, mean = make_friedman1(500, noise=0.0, random_state=2)
+    proposed, searched = (
+        RVR(kernel_learning="ard", criterion=criterion).fit(X, y)
+        for criterion in ("auto", "gcv")
+    )
+
+    assert rmse(proposed, Z, mean) < 0.7 * rmse(searched, Z, mean)
+    scales = proposed.kernel_.length_scale
+    assert scales[5:].min() > 3 * scales[[0, 1, 2]].max()
+    assert len(proposed.kernel_history_["criterion"]) == 2
+
+
+def test_a_process_charges_nothing_for_many_vectors():
+    X, y, mean = waves(150)
+    proposed, charged = (
+        RVR(kernel_learning="width", criterion=criterion).fit(X, y)
+        for criterion in ("auto", "gcv")
+    )
+
+    assert len(proposed.relevance_) > 150 / 5
+    assert rmse(proposed, X, mean) < 0.7 * rmse(charged, X, mean)
 
 
 def test_auto_is_the_better_of_both():
@@ -265,16 +315,17 @@ def test_every_trial_is_told(caplog):
     assert len(told) == len(model.kernel_history_["criterion"])
 
 
-def test_a_trial_that_is_stopped_is_the_last(monkeypatch):
+@pytest.mark.parametrize(("criterion", "judged"), [("gcv", 3), ("auto", 2)])
+def test_a_trial_that_is_stopped_is_the_last(monkeypatch, criterion, judged):
     """Whichever is best, the status says that there was no time for more."""
     left = iter([None, None, 1e-9])
     monkeypatch.setattr(Trials, "seconds_left", property(lambda _: next(left)))
     X, y, _ = two_of_five(100)
     with pytest.warns(ConvergenceWarning, match="max_seconds"):
-        model = RVR(kernel_learning="width").fit(X, y)
+        model = RVR(kernel_learning="width", criterion=criterion).fit(X, y)
 
     assert model.status_ is Status.MAX_SECONDS
-    assert len(model.kernel_history_["criterion"]) == 3
+    assert len(model.kernel_history_["criterion"]) == judged
 
 
 def test_a_model_travels_and_begins_anew(by_feature):

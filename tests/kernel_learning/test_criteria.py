@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from relvec.kernel_learning import CRITERIA, Judged, charged_loss
+from relvec.kernel_learning import CRITERIA, Judged, charged_loss, sparsest
 from relvec.likelihoods import Bernoulli, Gaussian, MultinomialProbit, Softmax
 from relvec.likelihoods.multinomial_probit import contrasts
 from relvec.posterior import Posterior
@@ -143,3 +143,29 @@ def test_a_function_that_none_replaces_costs_five_nats():
     )
 
     assert_allclose(with_own - without, 2 * 5.0 / N, rtol=1e-9)
+
+
+def test_the_sparsest_within_an_error_of_the_best():
+    """Not the worst that is, by noise of its own, and none before the best."""
+    rows = RNG.standard_normal(400)
+    noise = RNG.standard_normal((3, 400))
+    noise -= noise.mean(axis=1, keepdims=True)
+    weight = np.ones(400)
+    best, wild, steady = rows, rows + 0.04 + noise[0], rows + 0.04 + 0.1 * noise[1]
+
+    assert sparsest([best, wild], weight) == 1
+    assert sparsest([best, steady], weight) == 0
+    assert sparsest([wild, best, steady], weight) == 1
+    assert sparsest([best, steady, wild, steady], weight) == 2
+    assert sparsest([best, rows + 0.06 + noise[2]], weight) == 0
+
+
+def test_a_weight_counts_as_repetitions_for_the_sparsest():
+    rows, other = RNG.standard_normal((2, 30))
+    other += rows.mean() - other.mean() + 0.1
+    counts = RNG.integers(1, 6, 30)
+    for factor in (0.01, 0.1, 0.3, 1.0, 3.0):
+        losses = [rows, rows + factor * (other - rows) + 0.05]
+        repeated = [np.repeat(loss, counts) for loss in losses]
+        expected = sparsest(repeated, np.ones(counts.sum()))
+        assert sparsest(losses, counts.astype(float)) == expected

@@ -136,21 +136,22 @@ def test_the_prior_s_slope_is_its_difference():
         assert_allclose(slope[place], (up - down) / (2 * h), rtol=1e-6)
 
 
-def test_thinning_keeps_the_least_loss():
-    """Fewer functions than it began with, and a charged loss that is no higher."""
+def test_thinning_leaves_ever_fewer_functions():
+    """One at a time, down to the last; a charged loss falls on the way."""
     placed, observed = problem(1, scale=0.2, centres=60)
     start, _ = placed.settled(observed)
     y = observed.seen.target
+    path = list(OwnScales(allowed(1)).thinner(start, observed, lambda eta: observed))
+    sizes = [len(model.varying) for model, _ in path]
+    losses = [
+        charged_loss(Noise(np.ones(1)), y, held.eta, np.ones(N), size + 1)
+        for (_, held), size in zip(path, sizes, strict=True)
+    ]
 
-    def loss(model, held):
-        size = len(model.prior_precision)
-        return charged_loss(Noise(np.ones(1)), y, held.eta, np.ones(N), size)
-
-    own = OwnScales(allowed(1))
-    found, held = own.thinned(start, observed, lambda eta: observed, loss)
-    before, after = (loss(model, model.held(observed)) for model in (start, found))
-
-    assert after < before
-    assert loss(found, held) == after
-    assert len(found.varying) < len(start.varying)
-    assert len(found.varying) >= 1
+    assert path[0][0] is start
+    assert np.all(np.diff(sizes) < 0)
+    assert sizes[-1] == 1
+    assert 0 < np.argmin(losses) < len(losses) - 1
+    assert min(losses[0], losses[-1]) > min(losses) + 0.1
+    for model, held in path:
+        assert_allclose(held.log_evidence, model.held(observed).log_evidence)

@@ -51,12 +51,13 @@ or Adaptive, optional
     criterion : {"auto", "loo", "gcv", "evidence", "cv"}, default="auto"
         What judges the kernels that are tried: rows left out one by one, each with the
         function centred on it, in closed form; generalised cross-validation with a
-        charge of three observations for each function; "auto", the sum of both; the
-        evidence, which prefers narrow kernels; or three folds. "adaptive" always thins
-        out its functions by "gcv", "weights" and :class:`Adaptive` have the evidence.
+        charge of three observations for each function; the evidence, which prefers
+        narrow kernels; or three folds. "auto" is the sum of the first two, of kernels
+        that a Gaussian process proposes; in a list, and for known noise, of a grid.
+        "weights" and :class:`Adaptive` have the evidence.
     n_restarts : int, default=10
         How many widths to begin with, for "width", "ard" and "auto". With 1 there is
-        no grid: one width, from the median distance between rows.
+        no grid: one width, from the median distance between rows. A process has three.
     solver : {"sequential", "mackay", "em", "variational"} or TopDown, \
 default="sequential"
         How the evidence is maximised: function by function, or by one of the classic
@@ -137,8 +138,8 @@ default="auto"
         it is constant. Where length scales were learned.
     kernel_history_ : dict of ndarray
         ``n_rows``, ``length_scale``, ``criterion`` (the lower the better),
-        ``log_evidence`` and ``n_vectors`` of every kernel that was tried; empty for
-        "adaptive".
+        ``log_evidence`` and ``n_vectors`` of every kernel that was tried; for
+        "adaptive" of every dictionary, thinned out, by its middle length scale.
     relevance_vectors_ : ndarray of shape (n_vectors, n_features)
         These rows, or (n_vectors,) objects; empty for ``kernel="precomputed"`` and
         None.

@@ -1,8 +1,9 @@
 """Parameters of kernels, learned from the data that a model is fitted to."""
 
-from relvec.kernel_learning.criteria import CRITERIA, Judged, charged_loss
+from relvec.kernel_learning.criteria import CRITERIA, Judged, charged_loss, sparsest
 from relvec.kernel_learning.held import Held, Observed
 from relvec.kernel_learning.own_scales import OwnScales, ScalePrior
+from relvec.kernel_learning.process import Process
 from relvec.kernel_learning.scales import Placed, Range, better_scales
 from relvec.kernel_learning.weights import Mixed, better_weights
 
@@ -14,9 +15,11 @@ __all__ = [
     "Observed",
     "OwnScales",
     "Placed",
+    "Process",
     "Range",
     "ScalePrior",
     "better_scales",
     "better_weights",
     "charged_loss",
+    "sparsest",
 ]

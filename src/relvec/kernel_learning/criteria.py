@@ -64,14 +64,18 @@ class Judged:
     @property
     def left_out(self) -> float:
         """Every row predicted by the others."""
+        return float(self.sample_weight @ self.left_out_rows) / self._count
+
+    @property
+    def left_out_rows(self) -> Array:
+        """Minus the log predictive density of each row by the others (N,)."""
         eta, spread = self._eta, self._spread
         terms = self._log_predictive(slice(None), eta, spread)
         rows, _ = self.own
         less = self._log_predictive(rows, *self._without_own(eta, spread))
         without = np.full(len(terms), np.inf)
         np.minimum.at(without, rows, np.maximum(less, terms[rows] - _MOST_FOR_ITS_OWN))
-        terms = np.where(np.isinf(without), terms, without)
-        return -float(self.sample_weight @ terms) / self._count
+        return -np.where(np.isinf(without), terms, without)
 
     def _log_predictive(
         self, rows: Indices | slice, eta: Array, spread: Array
@@ -146,3 +150,22 @@ def charged_loss(
     if left < _LEAST_LEFT:
         return _HOPELESS - left
     return -fitted.log_density(y, eta, sample_weight) / count - float(np.log(left))
+
+
+def sparsest(losses: list[Array], sample_weight: Array) -> int:
+    """The last of several models that is hardly worse than the best of them.
+
+    Models have ever fewer functions, and a loss for every row. "Hardly" is one standard
+    error of the mean of paired differences (Breiman et al., 1984).
+    """
+    count = float(sample_weight.sum())
+    means = [sample_weight @ rows / count for rows in losses]
+    best = int(np.argmin(means))
+    chosen = best
+    for place in range(best + 1, len(losses)):
+        apart = losses[place] - losses[best]
+        mean = means[place] - means[best]
+        variance = sample_weight @ (apart - mean) ** 2 / max(count - 1, 1.0)
+        if mean <= np.sqrt(variance / count):
+            chosen = place
+    return chosen

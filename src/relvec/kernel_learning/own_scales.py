@@ -8,10 +8,10 @@ By       quasi-Newton steps on all of them together, or on log ℓ alone
 Raised for as long as it rises, the evidence takes in what is noise: each function has
 a place, a scale and a precision to be chosen, and only the weight is paid for. So
 functions are left out again one by one, the one worth least first, scales moving in
-between, and of all models on the way the one of the least charged loss is kept.
+between, and a criterion chooses among the models on the way.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -25,7 +25,6 @@ _LARGEST_PRECISION_STEP = 12.0  # in log α
 _LARGEST_NOISE_STEP = 3.0  # in log β
 _FINAL_TOL, _FINAL_STEPS = 1e-4, 200
 _AT_ONCE = 25  # functions of which one leaves at a time
-_MUCH_WORSE = 0.15  # nats per observation, at which elimination ends
 
 
 @dataclass(frozen=True)
@@ -77,36 +76,26 @@ class OwnScales:
         moved = parts.model(found)
         return _settled(moved, observed) if self.joint else moved
 
-    def thinned(
+    def thinner(
         self,
         model: Placed,
         observed: Observed,
         observe: Callable[[Array], Observed],
-        loss: Callable[[Placed, Held], float],
-        enough: Callable[[], bool] = lambda: False,
-    ) -> tuple[Placed, Held]:
-        """The best of the models met when functions are left out one by one.
+    ) -> Iterator[tuple[Placed, Held]]:
+        """The model, and what is left of it as functions are left out one by one.
 
-        ``observe`` tells what the data are at another η, ``loss`` judges a model,
-        ``enough`` says whether to go on.
+        ``observe`` tells what the data are at another η.
         """
-        held = model.held(observed)
-        best, least = (model, held), np.inf
-        while len(model.varying) and not enough():
+        while len(model.varying):
             try:
                 held = model.held(observed)
-                found = loss(model, held)
-                if found <= least:
-                    best, least = (model, held), found
-                if found > least + _MUCH_WORSE:
-                    break
                 observed = observe(held.eta)
+                yield model, held
                 fewer = _settled(_thinner(model, held), observed)
                 model = self.better(fewer, observed)
             except LinAlgError:
                 # Gram matrices are out of digits, as they are where there is no noise.
-                break
-        return best
+                return
 
 
 def _thinner(model: Placed, held: Held) -> Placed:

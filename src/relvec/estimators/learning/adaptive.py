@@ -1,5 +1,6 @@
 """Length scales of each vector's own."""
 
+from collections.abc import Iterator
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,7 +16,7 @@ from relvec.estimators.learning.starts import Distances, given_shape
 from relvec.estimators.learning.targets import Targets
 from relvec.estimators.learning.trials import Trials, equal_pairs, observed, placed
 from relvec.estimators.progress import logger
-from relvec.evidence import EvidenceFit
+from relvec.evidence import EvidenceFit, Status
 from relvec.kernel_learning import (
     CRITERIA,
     Held,
@@ -25,6 +26,7 @@ from relvec.kernel_learning import (
     Placed,
     Range,
     ScalePrior,
+    sparsest,
 )
 from relvec.posterior import Posterior
 from relvec.typing import Array, Indices
@@ -34,6 +36,7 @@ MOST_ROWS = 3000  # by which it is thinned out
 _STEPS = 8  # of all scales, between two functions that leave
 _SLACK = 0.02  # nats per observation by which narrower scales must be better
 _MOST_FAILURES = 2
+_MUCH_WORSE = 0.15  # nats per observation of the charged loss, at which thinning ends
 # Charges alone do not tell dictionaries apart that are thinned out by them.
 JUDGES_OF_SEVERAL = {**CRITERIA, "auto": CRITERIA["loo"]}
 _TAMED = 1.0  # precision of log ℓ by feature about what all vectors share
@@ -61,7 +64,7 @@ def learn_adaptive(model: Any, targets: Targets) -> None:
         if len(thinned) - thinned.index(_best(thinned)) > _MOST_FAILURES:
             break
     best = _best(thinned)
-    described(model, best.refitted(targets), trials, stages.done)
+    described(model, best.refitted(targets), trials, [*stages.done, *thinned])
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +73,29 @@ class Thinned:
 
     moving: "Moving"
     functions: Placed
-    loss: float
+    log_evidence: float
+    loss: float  # by the criterion
+
+    @property
+    def n_rows(self) -> int:
+        """By which it was thinned out."""
+        return self.moving.trials.targets.n_rows
+
+    @property
+    def scales(self) -> Array:
+        """The middle of the dictionary's."""
+        return np.asarray(np.exp(np.mean(self.moving.ends, axis=0)))
+
+    @property
+    def n_vectors(self) -> int:
+        """Functions left, but for the constant."""
+        bias = int(self.moving.model.model_.basis.bias)
+        return int(np.count_nonzero(self.functions.numbers >= bias))
+
+    @property
+    def status(self) -> Status:
+        """How the fit of the dictionary ended."""
+        return self.moving.fit.status
 
     def refitted(self, targets: Targets) -> Any:
         """The model of these functions and all rows."""
@@ -78,6 +103,16 @@ class Thinned:
             kernels = self.moving.model.learned_kernels_
             return self.moving.trials.fitted(targets, kernels)[0]
         return self.moving.refitted(self.functions, targets)
+
+
+@dataclass(frozen=True)
+class Left:
+    """A model on the way of a dictionary that is thinned out."""
+
+    functions: Placed
+    observed: Observed
+    charged: float
+    left_out_rows: Array
 
 
 def _best(thinned: list[Thinned]) -> Thinned:
@@ -106,21 +141,52 @@ class Moving:
     def thinned(self, *, tamed: bool) -> Thinned:
         """The functions that are left, with scales of their own."""
         start, data = self.placed()
-        ends = self._ends
+        ends = self.ends
         prior = ScalePrior(np.mean(ends, axis=0)[None], _TAMED) if tamed else None
         own = OwnScales(Range(*ends), steps=_STEPS, prior=prior)
-        enough = self.trials.out_of_time
-        left, held = own.thinned(start, data, self._observed, self._charged, enough)
+        path = self._path(own.thinner(start, data, self._observed))
+        left, data = self._chosen(path) if path else (start, data)
+        held = left.held(data)
         try:
+            evidence = held.log_evidence
             loss = JUDGES_OF_SEVERAL[self.model.criterion](self._judged(left, held))
         except LinAlgError:
             # Gram matrices are out of digits: the last resort if all dictionaries are.
-            loss = np.inf
+            evidence, loss = self.fit.log_evidence, np.inf
         logger.info("length scales %s: %.4f", np.exp(ends).round(3).tolist(), loss)
-        return Thinned(self, left, loss)
+        return Thinned(self, left, evidence, loss)
+
+    def _path(self, models: Iterator[tuple[Placed, Held]]) -> list["Left"]:
+        """Models of ever fewer functions, until they are much worse or time is out."""
+        path: list[Left] = []
+        least = np.inf
+        for model, held in models:
+            judged = self._judged(model, held)
+            try:
+                path.append(
+                    Left(model, held.observed, judged.charged, judged.left_out_rows)
+                )
+            except LinAlgError:
+                break
+            least = min(least, path[-1].charged)
+            if path[-1].charged > least + _MUCH_WORSE or self.trials.out_of_time():
+                break
+        return path
+
+    def _chosen(self, path: list["Left"]) -> tuple[Placed, Observed]:
+        """The one with fewest functions that rows left out do not tell from the best.
+
+        Other criteria than theirs have no differences of rows: there it is the charge.
+        """
+        if JUDGES_OF_SEVERAL[self.model.criterion] is CRITERIA["loo"]:
+            weight = self._part.training.weight
+            chosen = path[sparsest([left.left_out_rows for left in path], weight)]
+        else:
+            chosen = min(reversed(path), key=lambda left: left.charged)
+        return chosen.functions, chosen.observed
 
     @property
-    def _ends(self) -> tuple[Array, Array]:
+    def ends(self) -> tuple[Array, Array]:
         """Logarithms of the narrowest and the widest scales of the dictionary."""
         known = map(radial, self.model.learned_kernels_)
         scales = [np.atleast_1d(kernel.scale) for kernel in known if kernel is not None]
@@ -138,10 +204,6 @@ class Moving:
 
     def _observed(self, eta: Array) -> Observed:
         return observed(self.fit, self._part, eta)
-
-    def _charged(self, model: Placed, held: Held) -> float:
-        """By which functions are left out."""
-        return CRITERIA["gcv"](self._judged(model, held))
 
     def _judged(self, model: Placed, held: Held) -> Judged:
         part, solution = self._part, held.solution
@@ -172,6 +234,8 @@ class Moving:
             candidates, replace(targets, likelihood=likelihood), precision
         )
         model.max_seconds = self.model.max_seconds
+        # To find that nothing is to be gained is a step as well.
+        model.n_iter_ = max(model.n_iter_, 1)
         return model
 
     def candidates(self, left: Placed) -> tuple[Candidates, Array]:

@@ -4,6 +4,7 @@ On few rows to begin with, where fits cost little, then on more: the more rows t
 are, the narrower the best kernel is.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
@@ -13,7 +14,7 @@ import numpy as np
 from relvec.estimators.learning.relevance import feature_relevance, length_scales
 from relvec.estimators.learning.search import Search, by_loss
 from relvec.estimators.learning.targets import Targets
-from relvec.estimators.learning.trials import STOPPED, Trial, Trials
+from relvec.estimators.learning.trials import STOPPED, Trial, Trials, Tried
 
 FEW, MORE, MOST = 500, 1000, 8000  # rows to learn from; the last fit is of all
 _CYCLES, _CYCLES_OF_PART = 8, 2  # of slopes, where these are all rows or some
@@ -91,6 +92,10 @@ def learn_shared(model: Any, targets: Targets) -> None:
 def begin(stages: Stages, *, by_feature: bool, known: Begun | None = None) -> Begun:
     """One width for all features, or more; the first may be known already."""
     search = Search(stages.few, by_feature=by_feature)
+    start = None if known is None else known.on_few
+    few = search.by_process(start, twice=stages.few is stages.most)
+    if few is not None:
+        return _proposed(stages, few, by_feature)
     if known is not None and search.has_shape(known.on_few.scales):
         few, step = search.as_own(known.on_few), 0.0
     else:
@@ -110,6 +115,17 @@ def begin(stages: Stages, *, by_feature: bool, known: Begun | None = None) -> Be
             starts += search.others(few)
         paths = (search.along_slopes(start, cycles) for start in starts)
         more = min(paths, key=by_loss)
+    return Begun(few, more, by_feature)
+
+
+def _proposed(stages: Stages, few: Trial, by_feature: bool) -> Begun:
+    """The same scales on more rows."""
+    more = few
+    if stages.more is not stages.few:
+        search = Search(stages.more, by_feature=by_feature)
+        more = search.tried(few.scales, few)
+        if by_feature:
+            more = search.along_slopes(more, _CYCLES_OF_PART)
     return Begun(few, more, by_feature)
 
 
@@ -146,27 +162,25 @@ def forget(model: Any) -> None:
         vars(model).pop(name, None)
 
 
-def described(model: Any, fitted: Any, trials: Trials, done: list[Trial]) -> None:
+def described(model: Any, fitted: Any, trials: Trials, done: Sequence[Tried]) -> None:
     """Make ``model`` the one fitted, with attributes that tell what it learned."""
     model.__dict__ = fitted.__dict__
-    if stopped := [trial.fit.status for trial in done if trial.fit.status in STOPPED]:
+    if stopped := [tried.status for tried in done if tried.status in STOPPED]:
         model.status_ = stopped[0]
     model.kernel_history_ = history(done)
     model.length_scales_ = length_scales(model.model_.basis)
     model.feature_relevance_ = feature_relevance(model, trials.rows, trials.weight)
 
 
-def history(done: list[Trial]) -> dict[str, Any]:
-    """Of all trials, in their order."""
-    size = max((len(trial.scales) for trial in done), default=1)
+def history(done: Sequence[Tried]) -> dict[str, Any]:
+    """Of all that was tried, in its order."""
+    size = max((len(tried.scales) for tried in done), default=1)
     return {
-        "n_rows": np.array([trial.n_rows for trial in done], dtype=np.intp),
+        "n_rows": np.array([tried.n_rows for tried in done], dtype=np.intp),
         "length_scale": np.array(
-            [np.zeros(size) + trial.scales for trial in done]
+            [np.zeros(size) + tried.scales for tried in done]
         ).reshape(-1, size),
-        "criterion": np.array([trial.loss for trial in done]),
-        "log_evidence": np.array([trial.fit.log_evidence for trial in done]),
-        "n_vectors": np.array(
-            [len(trial.model.relevance_) for trial in done], dtype=np.intp
-        ),
+        "criterion": np.array([tried.loss for tried in done]),
+        "log_evidence": np.array([tried.log_evidence for tried in done]),
+        "n_vectors": np.array([tried.n_vectors for tried in done], dtype=np.intp),
     }

@@ -13,9 +13,13 @@ _MOST_ROWS = 500
 _NEAR, _FAR = 0.02, 0.98  # quantiles of the distances of pairs
 _NARROWEST = 0.6  # of the near distance
 _CENTRE = 1 / 1.5  # of the median distance, where a search begins
+_STARTS = (1.0, 0.3, 3.0)  # of the centre
 _WIDE_OF_ONE = 2.0  # of the far distance, for features left out to begin with
 _PARTS_OF_ONE = (0.15, 0.3)  # of the median distance, for one that is not
 _AT_BOUND = 0.3  # in log ℓ
+_PLANE = (
+    10.0  # below the bound: all scales so wide, and one at it, are those of a plane
+)
 _WIDER, _NARROWER = 100.0, 20.0  # than the median distance: as far as scales may go
 
 
@@ -71,6 +75,10 @@ class Distances:
             for part in _PARTS_OF_ONE
         ]
 
+    def starts(self, number: int) -> list[Array]:
+        """At most so many scales to begin with, of which a few steps tell the best."""
+        return [part * self.centre * self.shape for part in _STARTS[:number]]
+
     @property
     def centre(self) -> float:
         """A width that is rarely far from the best."""
@@ -94,7 +102,8 @@ class Distances:
                 "distances between rows: the model follows single rows; more rows, or "
                 "a kernel of your own, may help"
             )
-        if np.all(logs > allowed.high - _AT_BOUND):
+        wide = np.all(logs > allowed.high - np.log(_PLANE))
+        if wide and np.any(logs > allowed.high - _AT_BOUND):
             return (
                 f"length scales ran to their upper bound, {_WIDER:g} times the median "
                 "distance between rows: the data look like a plane; try "

@@ -3,7 +3,7 @@
 from copy import copy
 from dataclasses import dataclass, field, replace
 from time import perf_counter
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -23,6 +23,23 @@ _LEAST_SECONDS = 1e-3
 STOPPED = (Status.MAX_SECONDS, Status.STOPPED)
 
 
+class Tried(Protocol):
+    """What is told of everything that was tried."""
+
+    @property
+    def n_rows(self) -> int: ...
+    @property
+    def scales(self) -> Array: ...
+    @property
+    def loss(self) -> float: ...
+    @property
+    def log_evidence(self) -> float: ...
+    @property
+    def n_vectors(self) -> int: ...
+    @property
+    def status(self) -> Status: ...
+
+
 @dataclass(frozen=True)
 class Trial:
     """A model with one kernel."""
@@ -32,6 +49,21 @@ class Trial:
     scales: Array  # (1 or d,) of the kernel that learns
     loss: float  # by the criterion
     n_rows: int
+
+    @property
+    def status(self) -> Status:
+        """How its fit ended."""
+        return self.fit.status
+
+    @property
+    def log_evidence(self) -> float:
+        """Of its fit."""
+        return self.fit.log_evidence
+
+    @property
+    def n_vectors(self) -> int:
+        """Relevance vectors."""
+        return len(self.model.relevance_)
 
 
 @dataclass
@@ -144,6 +176,12 @@ class Trials:
         words = np.array2string(scales, precision=3, separator=", ")
         logger.info("length scale %s: %s %.4f", words, criterion, loss)
         return trial
+
+    def unjudged(self, scales: Array) -> Trial:
+        """A model with these length scales for another to begin with."""
+        kernels = self.with_scales(scales)
+        model, fit = self.fitted(self.targets, kernels, steps=_MOST_STEPS)
+        return Trial(model, fit, scales, np.inf, self.targets.n_rows)
 
     def _cross_validated(self, scales: Array) -> float:
         """Log loss of rows that the model has not seen."""

@@ -1,0 +1,125 @@
+"""Length scales by the evidence of all functions together, before any is selected.
+
+Solves   max over log ℓ, log a, log σ² of log N(y | 0, C), C = aK(ℓ) + σ²V⁻¹
+Given    rows, targets and the rows' weights V
+By       quasi-Newton steps from several length scales
+
+This is the evidence of a Gaussian process with the kernel as its covariance. It has one
+number for each length scale and two more, and nothing is chosen among rows: so it is
+not optimistic, as that of a sparse model is. With G = ½(bbᵀ − C⁻¹) and b = C⁻¹y
+
+    ∂L/∂K = aG        ∂L/∂log a = a Σᵢⱼ GᵢⱼKᵢⱼ        ∂L/∂log σ² = σ² Σᵢ Gᵢᵢ/vᵢ
+
+Equal rows are merged into one of their mean and their weight: a row that is there twice
+with its target would otherwise tell of no noise at all.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.linalg import cho_solve, cholesky, lapack
+
+from relvec.kernel_learning.scales import Range, lowest
+from relvec.kernels.radial import Radial
+from relvec.kernels.varying import Varying
+from relvec.typing import AnyArray, Array
+
+_FIRST_STEPS, _STEPS = 6, 50  # from every start, and from the best of them
+_GRAIN = 0.05  # in log ℓ
+_FEW_ROWS = 200  # that tell which of several starts is the best
+_AMPLITUDE, _NOISE = 1.0, 0.1  # to begin with, of the targets' mean square
+_LEAST = np.log([1e-3, 1e-9])  # of both
+_MOST = np.log([1e6, 2.0])  # a plane has wide functions of large amplitude
+
+_JITTER = 1e-10  # of the kernel: what is left of positive definite with these digits
+
+
+@dataclass(frozen=True)
+class Process:
+    """A Gaussian process on given rows."""
+
+    functions: Varying  # centred on the rows, no two of which are equal
+    target: Array  # (N, K), of unit mean square
+    weight: Array  # (N,)
+    tied: bool  # whether length scales keep their ratios
+
+    @classmethod
+    def of(
+        cls,
+        kernel: Radial,
+        rows: AnyArray,
+        target: Array,
+        weight: Array,
+        *,
+        tied: bool,
+    ) -> "Process":
+        """On rows of which some may be equal, in any order."""
+        unique, place = np.unique(rows, axis=0, return_inverse=True)
+        total = np.asarray(np.bincount(place.ravel(), weight), dtype=np.float64)
+        sums = [np.bincount(place.ravel(), weight * each) for each in target.T]
+        functions = Varying(kernel, unique, np.ones((len(unique), 1)))
+        return cls(functions, np.column_stack(sums) / total[:, None], total, tied)
+
+    def best_scales(self, starts: list[Array], allowed: Range) -> Array:
+        """Those of most evidence that are found from any of some, (1 or d,) each."""
+        best = starts[0], np.log([_AMPLITUDE, _NOISE])
+        if len(starts) > 1:
+            some = self._some(_FEW_ROWS)
+            begun = [
+                some._climbed(each, best[1], allowed, _FIRST_STEPS) for each in starts
+            ]
+            best = max(begun, key=lambda found: some.log_evidence(*found)[0])
+        found = self._climbed(*best, allowed, _STEPS)[0]
+        # More digits than these depend on the order of the rows.
+        steps = np.round(np.log(found / starts[0]) / _GRAIN)
+        return np.asarray(starts[0] * np.exp(_GRAIN * steps))
+
+    def _some(self, count: int) -> "Process":
+        """On about so many of the rows, evenly spread."""
+        rows = np.arange(0, len(self.target), max(1, len(self.target) // count))
+        functions, target = self.functions.subset(rows), self.target[rows]
+        return Process(functions, target, self.weight[rows], self.tied)
+
+    def log_evidence(self, scales: Array, others: Array) -> tuple[float, Array]:
+        """At ℓ and (log a, log σ²), but for a constant, and its slope by all logs."""
+        amplitude, noise = np.exp(others)
+        rows, n_outputs = self.functions.centres, self.target.shape[1]
+        shape = (len(rows), len(scales))
+        functions = replace(self.functions, scales=np.broadcast_to(scales, shape))
+        kernel, by_log_scales = functions.with_slopes(rows)
+        diagonal = np.diag_indices(len(rows))
+        kernel[diagonal] += _JITTER
+        covariance = amplitude * kernel
+        covariance[diagonal] += noise / self.weight
+        factor = cholesky(covariance, lower=True), True
+        explained = cho_solve(factor, self.target)
+        lower = np.tril(lapack.dpotri(factor[0], lower=1)[0])
+        inverse = lower + np.tril(lower, -1).T
+        slope = 0.5 * (explained @ explained.T - n_outputs * inverse)
+        value = -0.5 * np.sum(self.target * explained)
+        value -= n_outputs * np.sum(np.log(np.diag(factor[0])))
+        by_scales = by_log_scales(amplitude * slope).sum(axis=0)
+        by_amplitude = amplitude * np.sum(slope * kernel)
+        by_noise = noise * np.sum(np.diag(slope) / self.weight)
+        return float(value), np.array([*by_scales, by_amplitude, by_noise])
+
+    def _climbed(
+        self, scales: Array, others: Array, allowed: Range, steps: int
+    ) -> tuple[Array, Array]:
+        """After some steps, in factors of the scales: units matter to no digit."""
+        low, high = (
+            np.round(end - np.log(scales), 9) for end in (allowed.low, allowed.high)
+        )
+        if self.tied:
+            low, high = low.max(keepdims=True), high.min(keepdims=True)
+
+        def falling(x: Array) -> tuple[float, Array]:
+            value, slope = self.log_evidence(scales * np.exp(x[:-2]), x[-2:])
+            if self.tied:
+                slope = np.concatenate([slope[:-2].sum(keepdims=True), slope[-2:]])
+            return -value, -slope
+
+        start = np.concatenate([np.zeros(len(low)), others])
+        limits = np.concatenate([low, _LEAST]), np.concatenate([high, _MOST])
+        found = lowest(falling, start, limits, steps)
+        return scales * np.exp(found[:-2]), found[-2:]

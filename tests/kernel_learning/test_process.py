@@ -1,0 +1,109 @@
+"""Length scales by the evidence of a process."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.stats import multivariate_normal
+
+from relvec.kernel_learning import Process, Range
+from relvec.kernels import Gaussian, Matern
+from relvec.kernels.varying import Varying
+
+RNG = np.random.default_rng(7)
+
+
+def process(n_rows=40, n_features=3, kernel=None, tied=False, weight=None):
+    """A wave along the first feature."""
+    X = RNG.uniform(-3, 3, (n_rows, n_features))
+    y = np.sin(2 * X[:, :1]) + 0.1 * RNG.standard_normal((n_rows, 1))
+    y /= np.sqrt(np.mean(y**2))
+    functions = Varying(kernel or Gaussian(), X, np.ones((n_rows, 1)))
+    weight = np.ones(n_rows) if weight is None else weight
+    return Process(functions, y, weight, tied)
+
+
+def allowed(n_features, least=0.1, most=100.0):
+    ends = np.full(n_features, np.log(least)), np.full(n_features, np.log(most))
+    return Range(*ends)
+
+
+def test_the_evidence_is_a_density():
+    one = process(weight=RNG.uniform(0.5, 2, 40))
+    scales, amplitude, noise = np.array([0.7, 2.0, 1.1]), 1.7, 0.2
+    X = one.functions.centres
+    covariance = amplitude * Gaussian(scales)(X, X) + noise * np.diag(1 / one.weight)
+    expected = multivariate_normal(cov=covariance).logpdf(one.target[:, 0])
+    value, _ = one.log_evidence(scales, np.log([amplitude, noise]))
+
+    assert_allclose(value - 20 * np.log(2 * np.pi), expected)
+
+
+def test_a_weight_counts_as_repetitions():
+    """Of rows in any order, which tell of no less noise."""
+    one = process(weight=RNG.integers(1, 4, 40).astype(float))
+    X, y = one.functions.centres, one.target
+    places = RNG.permutation(np.repeat(np.arange(40), one.weight.astype(int)))
+    merged = Process.of(Gaussian(), X, y, one.weight, tied=False)
+    repeated = Process.of(
+        Gaussian(), X[places], y[places], np.ones(len(places)), tied=False
+    )
+    at = (np.array([0.7, 2.0, 1.1]), np.log([1.7, 0.2]))
+
+    assert len(repeated.weight) == 40
+    for each in (merged, repeated):
+        assert_allclose(each.log_evidence(*at)[0], one.log_evidence(*at)[0])
+        assert_allclose(
+            each.best_scales([np.ones(3)], allowed(3)),
+            one.best_scales([np.ones(3)], allowed(3)),
+        )
+
+
+@pytest.mark.parametrize("kernel", [Gaussian(), Matern(nu=2.5)], ids=str)
+@pytest.mark.parametrize("n_scales", [1, 3])
+def test_slopes_are_differences(kernel, n_scales):
+    one = process(kernel=kernel, weight=RNG.uniform(0.5, 2, 40))
+    theta = RNG.uniform(-0.5, 0.5, n_scales + 2)
+    h = 1e-5
+
+    def at(theta):
+        return one.log_evidence(np.exp(theta[:-2]), theta[-2:])
+
+    differences = [
+        (at(theta + step)[0] - at(theta - step)[0]) / 2 / h
+        for step in h * np.eye(len(theta))
+    ]
+
+    assert_allclose(at(theta)[1], differences, rtol=1e-5, atol=1e-6)
+
+
+def test_features_without_influence_fade():
+    starts = [np.full(3, width) for width in (0.5, 2.0)]
+    found = process(80).best_scales(starts, allowed(3))
+
+    assert 0.4 < found[0] < 2
+    assert found[1:].min() > 5 * found[0]
+
+
+def test_tied_scales_keep_their_ratio_and_bounds():
+    one = process(80, tied=True)
+    ratio = np.array([1.0, 4.0, 2.0])
+    free, again = (one.best_scales([start * ratio], allowed(3)) for start in (1.0, 2.0))
+    wide = one.best_scales([5 * ratio], allowed(3, least=4.0))
+
+    assert_allclose(free, again, rtol=1e-2)
+    for found in (free, wide):
+        assert_allclose(found / ratio, found[0])
+    assert free.min() < 4.0 - 1e-7 <= wide.min()
+
+
+def test_the_best_of_several_starts_is_taken():
+    """From far too wide alone the wave is taken for noise."""
+    X = np.linspace(-30, 30, 120)[:, None]
+    y = np.sqrt(2) * np.sin(2 * X)
+    one = Process(Varying(Gaussian(), X, np.ones((120, 1))), y, np.ones(120), True)
+    bounds = allowed(1, 0.05, 1000.0)
+    lost = one.best_scales([np.array([300.0])], bounds)
+    found = one.best_scales([np.array([300.0]), np.array([0.5])], bounds)
+
+    assert lost[0] > 10
+    assert 0.3 < found[0] < 3
