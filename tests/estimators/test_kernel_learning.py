@@ -207,7 +207,7 @@ def test_a_process_finds_scales_where_rows_are_few():
         for criterion in ("auto", "gcv")
     )
 
-    assert rmse(proposed, Z, mean) < 0.7 * rmse(searched, Z, mean)
+    assert rmse(proposed, Z, mean) < 1 < rmse(searched, Z, mean)
     scales = proposed.kernel_.length_scale
     assert scales[5:].min() > 3 * scales[[0, 1, 2]].max()
     assert len(proposed.kernel_history_["criterion"]) == 2
@@ -320,6 +320,7 @@ def test_a_trial_that_is_stopped_is_the_last(monkeypatch, criterion, judged):
     """Whichever is best, the status says that there was no time for more."""
     left = iter([None, None, 1e-9])
     monkeypatch.setattr(Trials, "seconds_left", property(lambda _: next(left)))
+    monkeypatch.setattr(Trials, "out_of_time", lambda _: False)
     X, y, _ = two_of_five(100)
     with pytest.warns(ConvergenceWarning, match="max_seconds"):
         model = RVR(kernel_learning="width", criterion=criterion).fit(X, y)

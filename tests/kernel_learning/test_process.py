@@ -107,3 +107,15 @@ def test_the_best_of_several_starts_is_taken():
 
     assert lost[0] > 10
     assert 0.3 < found[0] < 3
+
+
+def test_a_search_ends_when_there_is_no_time():
+    one, start, looks = process(), [np.full(3, 3.0)], []
+
+    def ended():
+        looks.append(True)
+        return True
+
+    hasty = one.best_scales(start, allowed(3), ended)
+    assert len(looks) == 1
+    assert not np.allclose(hasty, one.best_scales(start, allowed(3)))

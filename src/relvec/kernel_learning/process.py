@@ -14,6 +14,7 @@ Equal rows are merged into one of their mean and their weight: a row that is the
 with its target would otherwise tell of no noise at all.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -60,16 +61,25 @@ class Process:
         functions = Varying(kernel, unique, np.ones((len(unique), 1)))
         return cls(functions, np.column_stack(sums) / total[:, None], total, tied)
 
-    def best_scales(self, starts: list[Array], allowed: Range) -> Array:
-        """Those of most evidence that are found from any of some, (1 or d,) each."""
+    def best_scales(
+        self,
+        starts: list[Array],
+        allowed: Range,
+        ended: Callable[[], bool] | None = None,
+    ) -> Array:
+        """Those of most evidence that are found from any of some, (1 or d,) each.
+
+        Or in the time there is.
+        """
         best = starts[0], np.log([_AMPLITUDE, _NOISE])
         if len(starts) > 1:
             some = self._some(_FEW_ROWS)
             begun = [
-                some._climbed(each, best[1], allowed, _FIRST_STEPS) for each in starts
+                some._climbed(each, best[1], allowed, _FIRST_STEPS, ended)
+                for each in starts
             ]
             best = max(begun, key=lambda found: some.log_evidence(*found)[0])
-        found = self._climbed(*best, allowed, _STEPS)[0]
+        found = self._climbed(*best, allowed, _STEPS, ended)[0]
         # More digits than these depend on the order of the rows.
         steps = np.round(np.log(found / starts[0]) / _GRAIN)
         return np.asarray(starts[0] * np.exp(_GRAIN * steps))
@@ -104,7 +114,12 @@ class Process:
         return float(value), np.array([*by_scales, by_amplitude, by_noise])
 
     def _climbed(
-        self, scales: Array, others: Array, allowed: Range, steps: int
+        self,
+        scales: Array,
+        others: Array,
+        allowed: Range,
+        steps: int,
+        ended: Callable[[], bool] | None,
     ) -> tuple[Array, Array]:
         """After some steps, in factors of the scales: units matter to no digit."""
         low, high = (
@@ -121,5 +136,5 @@ class Process:
 
         start = np.concatenate([np.zeros(len(low)), others])
         limits = np.concatenate([low, _LEAST]), np.concatenate([high, _MOST])
-        found = lowest(falling, start, limits, steps)
+        found = lowest(falling, start, limits, steps, ended)
         return scales * np.exp(found[:-2]), found[-2:]

@@ -8,6 +8,7 @@ By       quasi-Newton steps; α and β settle by Newton's method at each of them
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.linalg import LinAlgError
@@ -118,8 +119,16 @@ def lowest(
     start: Array,
     limits: tuple[Array, Array],
     steps: int,
+    ended: Callable[[], bool] | None = None,
 ) -> Array:
-    """Where a function, which comes with its slope, is least after so many steps."""
+    """Where a function, which comes with its slope, is least after so many steps.
+
+    Or fewer, where ``ended`` tells after one that there is no time for more.
+    """
+
+    def look_at_the_clock(xk: Any) -> None:
+        if ended is not None and ended():
+            raise StopIteration
 
     def defined(x: Array) -> tuple[float, Array]:
         try:
@@ -133,6 +142,7 @@ def lowest(
         jac=True,
         method="L-BFGS-B",
         bounds=Bounds(*limits),
+        callback=look_at_the_clock,
         options={"maxiter": steps},
     )
     return np.asarray(found.x)

@@ -81,7 +81,8 @@ class Search:
         starts = self.distances.starts(trials.model.n_restarts)
         if known is not None and self.has_shape(known.scales):
             starts = [self.as_own(known).scales]
-        scales = process.best_scales(starts, self.distances.allowed)
+        ended = trials.out_of_time
+        scales = process.best_scales(starts, self.distances.allowed, ended)
         first = trials.of(scales)
         if trials.ended or not twice:
             return first
