@@ -21,6 +21,8 @@ DIFFERENCE_LIMIT = 1e9
 DEPENDENT = 1e-13
 # Designs that cannot go back to their rows make do with Gram matrices up to here.
 LAST_GRAM_LIMIT = 1e14
+# Of the largest diagonal element of a Gram matrix, per column: what rounding may take.
+LOST_TO_ROUNDING = 1e-15
 
 
 def by_output(prior_precision: Array, precision: Array) -> tuple[Array, Array]:

@@ -7,7 +7,7 @@ import numpy as np
 
 from relvec.basis import Basis, blocks
 from relvec.blockwise import in_order
-from relvec.design.base import GRAM_LIMIT, by_output
+from relvec.design.base import GRAM_LIMIT, LOST_TO_ROUNDING, by_output
 from relvec.design.rows import Rows
 from relvec.linalg import available_threads, cholesky, solve_lower
 from relvec.typing import Array, Indices
@@ -17,8 +17,6 @@ Result = TypeVar("Result")
 # stay in the processor's cache.
 _CACHED_WIDTH = 8
 _CACHED_ENTRIES = 200_000
-# Of the largest diagonal element of a Gram matrix, per column: what rounding may take.
-_SHIFT = 1e-15
 
 
 class ExactColumns:
@@ -81,7 +79,7 @@ class ExactColumns:
         try:
             factor, corrections = cholesky(gram), 1
         except np.linalg.LinAlgError:
-            shift = _SHIFT * len(gram) * largest
+            shift = LOST_TO_ROUNDING * len(gram) * largest
             factor, corrections = cholesky(gram + shift * identity), 2
         for _ in range(corrections):
             whitener = solve_lower(factor[None], identity[None])[0]

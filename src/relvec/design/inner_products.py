@@ -11,11 +11,9 @@ from typing import Protocol
 import numpy as np
 from scipy.linalg import lapack
 
+from relvec.design.base import LOST_TO_ROUNDING
 from relvec.linalg import wide_product
 from relvec.typing import Array, Indices
-
-# Of the largest diagonal element of a Gram matrix, per column: what rounding may take.
-_SHIFT = 1e-15
 
 
 class InnerProducts(Protocol):
@@ -72,7 +70,7 @@ class OfVectors:
 
 def upper_factor(gram: Array) -> Array:
     """R of FᵀWF = RᵀR; of a matrix a little larger where rounding left none."""
-    shift = _SHIFT * len(gram) * gram.diagonal().max(initial=0.0)
+    shift = LOST_TO_ROUNDING * len(gram) * gram.diagonal().max(initial=0.0)
     factor, failed = lapack.dpotrf(gram.T, lower=0, clean=1)
     while failed:
         factor, failed = lapack.dpotrf(

@@ -1,6 +1,6 @@
 """One round: candidates join the model in a pool, where all is searched at once."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -164,7 +164,7 @@ def play(
     before = state.solution or _solved(moments, variance, beta)
     solution = before
     for alternation in range(_MOST_ALTERNATIONS):
-        pool = replace(_pool(moments, variance, beta, solution), price=price)
+        pool = _pool(moments, variance, beta, solution, price)
         taken = climb(pool, loose, most)
         if alternation and not taken:
             break
@@ -215,7 +215,11 @@ def _solved(moments: Moments, variance: Array, noise_precision: Array) -> Soluti
 
 
 def _pool(
-    moments: Moments, variance: Array, noise_precision: Array, solution: Solution
+    moments: Moments,
+    variance: Array,
+    noise_precision: Array,
+    solution: Solution,
+    price: float,
 ) -> Pool:
     """T and Q at the posterior of the functions inside, eqs. (24)-(25)."""
     beta = noise_precision[:, None]
@@ -231,4 +235,5 @@ def _pool(
         quality=beta * (moments.target - explained),
         prior_variance=variance,
         least_sparsity=rounding(solution.condition) * norms,
+        price=price,
     )
