@@ -13,8 +13,8 @@ from relvec.evidence.pool import (
     _exchange,
     _gain,
     _gains,
+    _growth,
     _target,
-    _target_of,
     climb,
 )
 
@@ -27,9 +27,19 @@ def dense_pool(case, variance):
         C = covariance(case.Phi, precision, inside, 1 / variance[inside])
         T.append(case.Phi.T @ np.linalg.solve(C, case.Phi))
         Q.append(case.Phi.T @ np.linalg.solve(C, target))
-    return Pool(
-        np.stack(T), np.stack(Q), variance.copy(), np.zeros((len(Q), len(Q[0])))
-    )
+    products = np.stack([np.vstack(pair) for pair in zip(T, Q, strict=True)])
+    products = products[0] if len(T) == 1 else products
+    least = np.zeros((*products.shape[:-2], len(variance)))
+    return Pool(products, variance.copy(), least)
+
+
+def gains(pool):
+    return _gains(pool, pool.left, _growth(pool.sparsity, pool.quality, pool.left))
+
+
+def target(pool, index):
+    growth = _growth(pool.sparsity, pool.quality, pool.left)
+    return _target(pool, pool.left, growth, index)
 
 
 def evidence(case, variance):
@@ -70,12 +80,12 @@ def test_gains_are_differences_of_the_evidence(seed, n_outputs):
     case = random_case(seed, n_outputs=n_outputs)
     variance = some_variance(case)
     pool = dense_pool(case, variance)
-    gain = _gains(pool, pool.left)
+    gain = gains(pool)
     before = evidence(case, variance)
 
     for index in range(len(variance)):
         after = variance.copy()
-        after[index] = _target_of(pool, index, pool.left)
+        after[index] = target(pool, index)
         difference = evidence(case, after) - before
         assert_allclose(gain[index], difference, rtol=1e-6, atol=1e-8 * abs(before))
 
@@ -85,10 +95,12 @@ def test_one_output_is_a_case_of_many(seed):
     case = random_case(seed)
     pool = dense_pool(case, some_variance(case))
     one = (pool.sparsity, pool.quality, pool.left)
-    twice = [np.repeat(values, 2, axis=0) for values in one]
+    twice = [np.repeat(np.atleast_2d(values), 2, axis=0) for values in one]
 
-    assert_allclose(_target(*twice), _target(*one), rtol=1e-9, atol=1e-12)
-    assert_allclose(_gain(*twice), 2 * _gain(*one), rtol=1e-9, atol=1e-12)
+    growth = _growth(*one)
+    assert_allclose(_growth(*twice), [growth, growth], rtol=1e-9, atol=1e-12)
+    gain = _gain(*twice[:2], _growth(*twice))
+    assert_allclose(gain, 2 * _gain(*one[:2], growth), rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -98,9 +110,11 @@ def test_outputs_that_share_a_covariance_are_many_that_are_equal(seed):
     S, left = pool.sparsity, pool.left
     Q = pool.quality * np.array([[1.0], [-0.3], [2.0]])
 
-    shared, several = (S, Q, left), (np.repeat(S, 3, 0), Q, np.repeat(left, 3, 0))
-    assert_allclose(_target(*shared), _target(*several), rtol=1e-9, atol=1e-12)
-    assert_allclose(_gain(*shared), _gain(*several), rtol=1e-9, atol=1e-12)
+    shared, several = (S, Q, left), (np.tile(S, (3, 1)), Q, np.tile(left, (3, 1)))
+    growths = _growth(*shared), _growth(*several)
+    assert_allclose(np.tile(growths[0], (3, 1)), growths[1], rtol=1e-9, atol=1e-12)
+    gain = _gain(*several[:2], growths[1])
+    assert_allclose(_gain(*shared[:2], growths[0]), gain, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("n_outputs", [1, 2])
@@ -114,7 +128,7 @@ def test_the_climb_ends_where_nothing_gains(seed, n_outputs):
     assert taken > 0
     assert evidence(case, pool.prior_variance) > before
     fresh = dense_pool(case, pool.prior_variance)
-    assert np.max(_gains(fresh, fresh.left)) < 1e-5
+    assert np.max(gains(fresh)) < 1e-5
     assert not _exchange(fresh, 1e-5)
 
 
@@ -125,12 +139,12 @@ def test_priced_gains_are_differences_of_the_priced_evidence(seed, n_outputs):
     variance = some_variance(case)
     price = 0.7
     pool = replace(dense_pool(case, variance), price=price)
-    gain = _gains(pool, pool.left)
+    gain = gains(pool)
     before = evidence(case, variance) - price * np.count_nonzero(variance)
 
     for index in range(len(variance)):
         after = variance.copy()
-        after[index] = _target_of(pool, index, pool.left)
+        after[index] = target(pool, index)
         worth = evidence(case, after) - price * np.count_nonzero(after)
         atol = 1e-8 * abs(before)
         assert_allclose(gain[index], worth - before, rtol=1e-6, atol=atol)

@@ -7,6 +7,8 @@ The pool keeps T = ΦᵀC⁻¹Φ and Q = ΦᵀC⁻¹t̂ of its functions, the no
     ΔL = ½[δQᵢ²/(1 + δTᵢᵢ) − log(1 + δTᵢᵢ)]:
 
 adding, re-estimating and deleting are one formula, (27), (32) and (37) its cases.
+Q is kept below T in one array, which changes as a whole, by one call. Outputs that
+share C share T, which then has no axis of outputs: small arrays are all overhead.
 """
 
 from dataclasses import dataclass
@@ -27,80 +29,113 @@ _DETERMINED = 1e-10
 class Pool:
     """Changed in place: steps take microseconds."""
 
-    overlap: Array  # (K or 1, P, P) T
-    quality: Array  # (K, P) Q
+    products: Array  # (P + K, P) T above Q, or (K, P + 1, P)
     prior_variance: Array  # (P,) ν
-    least_sparsity: Array  # (K or 1, P) an S up to here is rounding
+    least_sparsity: Array  # (P,) or (K, P) an S up to here is rounding
     price: float = 0.0  # nats that every function in the model has to be worth
+
+    @property
+    def shared(self) -> bool:
+        """Whether all outputs have one T."""
+        return self.products.ndim == 2
+
+    @cached_property
+    def overlap(self) -> Array:
+        """T (P, P) or (K, P, P), a view."""
+        return self.products[..., : len(self.prior_variance), :]
+
+    @cached_property
+    def quality(self) -> Array:
+        """Q (K, P), a view."""
+        size = len(self.prior_variance)
+        return self.products[size:] if self.shared else self.products[:, size]
 
     @cached_property
     def sparsity(self) -> Array:
-        """S (K or 1, P), a view that moves follow."""
-        return self.overlap.diagonal(axis1=1, axis2=2)
+        """S (P,) or (K, P), which moves keep up to date."""
+        return self._diagonal.copy()
+
+    @cached_property
+    def _diagonal(self) -> Array:
+        return self.overlap.diagonal(axis1=-2, axis2=-1)
 
     @property
     def left(self) -> Array:
-        """1 − νS (K or 1, P)."""
+        """1 − νS (P,) or (K, P)."""
         return 1 - self.prior_variance * self.sparsity
+
+    def of_all(self, outputs: AnyArray) -> AnyArray:
+        """What holds for all outputs."""
+        return outputs if self.shared else np.asarray(outputs.all(axis=0))
 
     def move(self, index: int, prior_variance: float) -> None:
         """To another ν of one function."""
         change = prior_variance - self.prior_variance[index]
-        shared = len(self.quality) // len(self.overlap)
-        for k, T in enumerate(self.overlap):
-            row, factor = T[index].copy(), change / (1 + change * T[index, index])
-            Q = self.quality[k * shared : (k + 1) * shared]
-            Q -= factor * Q[:, index, None] * row
-            # T is symmetric: its transpose is what BLAS calls column-major.
-            blas.dger(-factor, row, row, a=T.T, overwrite_a=1)
+        for products in (self.products,) if self.shared else self.products:
+            column = products[:, index].copy()
+            row = column[: products.shape[1]]  # T is symmetric
+            factor = change / (1 + change * row[index])
+            # What is row-major to us is transposed to BLAS.
+            blas.dger(-factor, row, column, a=products.T, overwrite_a=1)
         self.prior_variance[index] = prior_variance
+        np.copyto(self.sparsity, self._diagonal)
 
 
 def climb(pool: Pool, tol: float, most: int) -> int:
     """The action that gains most, again and again, then pairs; how many were taken."""
     taken = 0
-    # What is not usable is computed all the same, and not looked at.
+    # What cannot be told is computed all the same, and not looked at.
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         while taken < most and len(pool.prior_variance):
             left = pool.left
-            gain = _gains(pool, left)
+            growth = _growth(pool.sparsity, pool.quality, left)
+            gain = _gains(pool, left, growth)
             best = int(gain.argmax())
+            if not _is_told(pool, left, best):
+                gain = np.where(_told(pool, left), gain, 0.0)
+                best = int(gain.argmax())
             if gain[best] > tol:
-                pool.move(best, _target_of(pool, best, left))
+                pool.move(best, _target(pool, left, growth, best))
             elif most - taken < 2 or not _exchange(pool, tol):
                 break
             taken += 1
     return taken
 
 
-def _gains(pool: Pool, left: Array) -> Array:
-    """What moving each function to its best ν gains; 0 where that is not to be told.
+def _gains(pool: Pool, left: Array, growth: Array) -> Array:
+    """What moving each function to its best ν gains, where that can be told.
 
     Less the price of those in the model afterwards.
     """
-    usable = (pool.least_sparsity < pool.sparsity) & (left > _DETERMINED)
-    gain = _gain(pool.sparsity, pool.quality, left)
+    gain = _gain(pool.sparsity, pool.quality, growth)
     if pool.price:
         saved = pool.price - _loss(pool.prior_variance, pool.quality, left)
         entering = gain - pool.price * (gain > 0)
         gain = np.where(pool.prior_variance > 0, np.maximum(gain, saved), entering)
-    return np.where(_of_all(usable), gain, 0.0)
+    return gain
 
 
-def _target_of(pool: Pool, index: int, left: Array) -> float:
+def _target(pool: Pool, left: Array, growth: Array, index: int) -> float:
     """The best ν of one function."""
-    one = slice(index, index + 1)
-    S, Q, left = pool.sparsity[:, one], pool.quality[:, one], left[:, one]
     if pool.price and pool.prior_variance[index] > 0:
-        saved = pool.price - _loss(pool.prior_variance[one], Q, left)
-        if saved[0] > _gain(S, Q, left)[0]:
+        saved = pool.price - _loss(pool.prior_variance, pool.quality, left)
+        if saved[index] > _gain(pool.sparsity, pool.quality, growth)[index]:
             return 0.0
-    return float(_target(S, Q, left)[0])
+    at = index if pool.shared else (0, index)
+    return float((growth[at] - left[at]) / pool.sparsity[at])
 
 
-def _of_all(outputs: AnyArray) -> AnyArray:
-    """What holds for all outputs (K, ...)."""
-    return np.asarray(outputs[0] if len(outputs) == 1 else outputs.all(axis=0))
+def _told(pool: Pool, left: Array) -> AnyArray:
+    """Whether functions (P,) stand out of rounding, for all outputs."""
+    return pool.of_all((pool.least_sparsity < pool.sparsity) & (left > _DETERMINED))
+
+
+def _is_told(pool: Pool, left: Array, index: int) -> bool:
+    """The same of one function."""
+    if not pool.shared:
+        return bool(_told(pool, left)[index])
+    enough = pool.least_sparsity[index] < pool.sparsity[index]
+    return bool(enough and left[index] > _DETERMINED)
 
 
 def _mean_square(Q: Array) -> Array:
@@ -108,67 +143,65 @@ def _mean_square(Q: Array) -> Array:
     return Q[0] * Q[0] if len(Q) == 1 else np.asarray((Q * Q).mean(axis=0))
 
 
-def _target(S: Array, Q: Array, left: Array) -> Array:
-    """The best ν of functions (K, P) of which 1 − νS is ``left``: eqs. 20, 21.
+def _growth(S: Array, Q: Array, left: Array) -> Array:
+    """1 + δS when functions of which 1 − νS is ``left`` move to their best ν.
 
-    With s = S/left and q = Q/left, eq. 23; for one S 1 + δS is then Q²/S, unless the
-    best ν is zero.
+    That is by eqs. 20, 21 with s = S/left and q = Q/left, eq. 23; for one S, which has
+    no axis of outputs, it is Q²/S unless the best ν is zero.
     """
-    if len(S) > 1:
-        left = np.maximum(left, _DETERMINED)
-        return 1 / best_precision(S / left, Q / left)
-    return (np.maximum(_mean_square(Q) / S[0], left[0]) - left[0]) / S[0]
+    if S.ndim < Q.ndim:
+        return np.maximum(_mean_square(Q) / S, left)
+    left = np.maximum(left, _DETERMINED)
+    return left + S / best_precision(S / left, Q / left)
 
 
-def _gain(S: Array, Q: Array, left: Array) -> Array:
-    """What moving functions (K, P) to their best ν gains."""
-    if len(S) > 1:
-        ratio = Q * Q / S
-        growth = np.maximum(left, _DETERMINED) + _target(S, Q, left) * S
-        return 0.5 * (ratio - ratio / growth - np.log(growth)).sum(axis=0)
-    ratio = _mean_square(Q) / S[0]
-    growth = np.maximum(ratio, left[0])
-    return 0.5 * len(Q) * (ratio - ratio / growth - np.log(growth))
+def _gain(S: Array, Q: Array, growth: Array) -> Array:
+    """What functions gain by moving."""
+    if S.ndim < Q.ndim:
+        ratio = _mean_square(Q) / S
+        return 0.5 * len(Q) * (ratio - ratio / growth - np.log(growth))
+    ratio = Q * Q / S
+    return 0.5 * (ratio - ratio / growth - np.log(growth)).sum(axis=0)
 
 
 def _loss(prior_variance: Array, Q: Array, left: Array) -> Array:
-    """What taking functions (K, P) out of the model costs: eq. 37."""
+    """What taking functions out of the model costs: eq. 37."""
     return 0.5 * (prior_variance / left * Q * Q + np.log(left)).sum(axis=0)
 
 
 def _exchange(pool: Pool, tol: float) -> bool:
     """Delete one function and add another at once (6.2), if some pair gains."""
     nu, S, Q, left = pool.prior_variance, pool.sparsity, pool.quality, pool.left
-    inside = np.flatnonzero((nu > 0) & _of_all(left > _DETERMINED))
+    inside = np.flatnonzero((nu > 0) & pool.of_all(left > _DETERMINED))
     outside = np.flatnonzero(nu == 0)
     if len(inside) == 0 or len(outside) == 0:
         return False
-    left = left[:, inside]
+    left = left[..., inside]
     weight = nu[inside] / left
     lost = _loss(nu[inside], Q[:, inside], left)
-    overlap = pool.overlap[:, inside[:, None], outside]
-    weighted = weight[:, :, None] * overlap
-    # S and Q of each outsider once each insider has left, (K, inside, outside).
-    sparsity = S[:, None, outside] + weighted * overlap
+    overlap = pool.overlap[..., inside[:, None], outside]
+    weighted = weight[..., None] * overlap
+    # S and Q of each outsider once each insider has left, (..., inside, outside).
+    sparsity = S[..., None, outside] + weighted * overlap
     quality = Q[:, None, outside] + weighted * Q[:, inside, None]
-    usable = _of_all(pool.least_sparsity[:, None, outside] < sparsity)
+    usable = pool.of_all(pool.least_sparsity[..., None, outside] < sparsity)
     entrant = np.where(usable, _promise(sparsity, quality), -np.inf).argmax(axis=1)
-    pairs = (slice(None), np.arange(len(inside)), entrant)
+    pairs = (..., np.arange(len(inside)), entrant)
     sparsity, quality = sparsity[pairs], quality[pairs]
-    new = np.ones_like(sparsity)
-    gain = np.where(usable[pairs[1:]], _gain(sparsity, quality, new) - lost, -np.inf)
+    growth = _growth(sparsity, quality, np.ones_like(sparsity))
+    gain = np.where(usable[pairs], _gain(sparsity, quality, growth) - lost, -np.inf)
     leaver = int(gain.argmax())
     if gain[leaver] <= tol:
         return False
-    target = _target(sparsity, quality, new)[leaver]
+    target = ((growth - 1) / sparsity)[..., leaver]
     pool.move(int(inside[leaver]), 0.0)
-    pool.move(int(outside[entrant[leaver]]), float(target))
+    pool.move(int(outside[entrant[leaver]]), float(target.ravel()[0]))
     return True
 
 
 def _promise(S: Array, Q: Array) -> Array:
-    """What grows with the gain of functions (K, n, m) out of the model."""
-    if len(S) == 1:
-        return _mean_square(Q) / S[0]
+    """What grows with the gain of functions (n, m) out of the model."""
+    if S.ndim < Q.ndim:
+        return _mean_square(Q) / S
     flat = S.reshape(len(S), -1), Q.reshape(len(Q), -1)
-    return _gain(*flat, np.ones((len(S), 1))).reshape(S.shape[1:])
+    return _gain(*flat, _growth(*flat, np.ones((len(S), 1)))).reshape(S.shape[1:])

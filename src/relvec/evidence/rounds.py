@@ -230,10 +230,11 @@ def _pool(
     prior = beta[:, :, None] * moments.gram
     whitened *= beta[:, :, None]
     norms = np.diagonal(prior, axis1=1, axis2=2)
-    return Pool(
-        overlap=prior - np.swapaxes(whitened, 1, 2) @ whitened,
-        quality=beta * (moments.target - explained),
-        prior_variance=variance,
-        least_sparsity=rounding(solution.condition) * norms,
-        price=price,
-    )
+    least = rounding(solution.condition) * norms
+    overlap = prior - np.swapaxes(whitened, 1, 2) @ whitened
+    quality = beta * (moments.target - explained)
+    if len(overlap) == 1:
+        products, least = np.concatenate([overlap[0], quality]), least[0]
+    else:
+        products = np.concatenate([overlap, quality[:, None]], axis=1)
+    return Pool(products, variance, least, price)
