@@ -14,6 +14,9 @@ from relvec.typing import AnyArray, Array, Indices
 # Entries evaluated at once: large enough for BLAS, small enough that an interrupt
 # is answered at once and temporaries stay small.
 BLOCK_ENTRIES = 2_000_000
+# Columns are filled from values that come row by row: such a block stays in cache while
+# it is turned, and has enough columns that what a kernel does once per row is little.
+_TURNED_ENTRIES, _LEAST_COLUMNS = 131_072, 64
 
 
 class Functions(Protocol):
@@ -76,7 +79,9 @@ class Group:
         return self.kernel(X, self.centres)
 
     def fill(self, X: AnyArray, functions: Array) -> None:
-        for columns in blocks(len(self), max(*X.shape, 1)):
+        width = max(*X.shape, 1)
+        entries = min(BLOCK_ENTRIES, max(_TURNED_ENTRIES, _LEAST_COLUMNS * width))
+        for columns in blocks(len(self), width, entries):
             functions[:, columns] = evaluated(self.kernel, X, self.centres[columns])
 
     def subset(self, chosen: Indices) -> "Group":

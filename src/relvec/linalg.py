@@ -85,13 +85,12 @@ def stacked(matrices: list[Array]) -> Array:
 
 def column_norms(matrix: Array, row_weights: Array) -> Array:
     """√(Σₙ vₙ φₙₘ²) per column, for entries of any magnitude."""
-    peak = np.maximum(matrix.max(axis=0, initial=0.0), -matrix.min(axis=0, initial=0.0))
-    used = peak[peak > 0]
-    if used.size == 0:
-        return np.zeros(matrix.shape[1])
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        squares = weighted_squares(matrix, row_weights)
     smallest, largest = SQUARABLE
-    if used.min() > smallest and used.max() < largest:
-        return np.sqrt(weighted_squares(matrix, row_weights))
+    if np.all((squares > smallest**2) & (squares < largest**2)):
+        return np.sqrt(squares)
+    peak = np.maximum(matrix.max(axis=0, initial=0.0), -matrix.min(axis=0, initial=0.0))
     unit = np.where(peak > 0, peak, 1.0)
     return peak * np.sqrt(weighted_squares(matrix / unit, row_weights))
 
