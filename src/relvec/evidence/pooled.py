@@ -27,6 +27,7 @@ from relvec.evidence.second_look import (
     colder_for_long,
     excessive,
     is_better,
+    is_time_to_look,
     look_begun,
     look_in_vain,
     look_settled,
@@ -88,7 +89,8 @@ class Pooled:
         tol = max(self.single.tol, _FIRST_TOL) if looking else self.single.tol
         if state.look is not None:
             return self._look_on(problem, state, state.look, tol)
-        after = self._round(problem, state, ceiling, tol)
+        late = looking and is_time_to_look(state)
+        after = None if late else self._round(problem, state, ceiling, tol)
         if after is not None:
             return after
         if looking:
@@ -161,7 +163,7 @@ class Pooled:
         self, problem: Problem, state: SequentialState, look: Look, tol: float
     ) -> SequentialState:
         """Another round of the second look; the model found so far stays meanwhile."""
-        if colder_for_long(look):
+        if colder_for_long(state, look):
             return look_settled(problem, state, look)
         ceiling = state.likelihood.noise_ceiling if look.released else None
         after = self._round(

@@ -17,10 +17,13 @@ from relvec.evidence.state import FoundModel, Look, SequentialState, state_with
 from relvec.posterior import Posterior
 from relvec.typing import Array
 
+# Nats: where no function out of the model promises more, rounds of a first search would
+# only polish what a look is about to change.
+_LITTLE = 0.1
 COLD_TOL = 0.3  # nats, while the noise is lowered
 # Those that enter first are the ones that were missed; later rounds find what fits the
 # noise, which leaves again when that is released.
-_COLD_ROUNDS = 3
+_COLD_ROUNDS = 2
 _COLDER = (4.0, 16.0, 64.0, 256.0)  # divide the noise in turn, until something enters
 _MOST_SPENT = 0.5  # of the observations on weights
 # With less noise any rich dictionary goes on growing. A search that was stuck needs a
@@ -30,7 +33,14 @@ _PRICE = 0.5  # nats, for every function more
 _WORTH_ANOTHER = 5.0  # nats found by a look from which the next one is tried
 # A model of so few functions may be all that gains one at a time, as with wide kernels;
 # looks from there take little time, and so many are tried, each colder than the last.
-_FEW, _LOOKS_OF_FEW = 16, 2
+_FEW, _LOOKS_OF_FEW, _COLD_ROUNDS_OF_FEW = 16, 3, 3
+
+
+def is_time_to_look(state: SequentialState) -> bool:
+    """Whether a search has found all but little of what it will find."""
+    outside = np.isinf(state.proposals.current)
+    promised = state.proposals.gain[outside].max(initial=0.0)
+    return len(state.active) > 0 and promised <= _LITTLE
 
 
 def look_begun(problem: Problem, state: SequentialState) -> SequentialState:
@@ -44,9 +54,11 @@ def look_begun(problem: Problem, state: SequentialState) -> SequentialState:
     return replace(state, look=Look(colder), looks=state.looks + 1)
 
 
-def colder_for_long(look: Look) -> bool:
+def colder_for_long(found: SequentialState, look: Look) -> bool:
     """Whether the noise has been low for as long as that is of use."""
-    return not look.released and look.rounds == _COLD_ROUNDS
+    few = len(found.active) <= _FEW
+    enough = _COLD_ROUNDS_OF_FEW if few else _COLD_ROUNDS
+    return not look.released and look.rounds == enough
 
 
 def look_settled(
