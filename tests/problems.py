@@ -5,12 +5,14 @@ from dataclasses import dataclass
 import numpy as np
 from oracles import Frozen
 
+from relvec.data import two_mixtures
 from relvec.design import DenseDesign
 from relvec.evidence import Problem
 from relvec.evidence.mode import posterior_at_mode
 from relvec.evidence.moments import Moments
 from relvec.evidence.statistics import Projections, recomputed
-from relvec.likelihoods import PseudoObservations
+from relvec.kernels import Gaussian
+from relvec.likelihoods import Bernoulli, PseudoObservations
 
 
 def gaussian_kernel(X, Z, width):
@@ -87,3 +89,12 @@ def gram_form(case):
         target_squares=np.sum(weights * target**2, axis=0),
         count=float(len(case.Phi)),
     )
+
+
+def classification(n_rows=80, seed=0):
+    """Two classes, Gaussian kernels and a constant."""
+    X, y = two_mixtures(n_rows, seed=seed)
+    Phi = np.column_stack([np.ones(n_rows), Gaussian(width=0.5)(X)])
+    weights = np.ones(n_rows)
+    design = DenseDesign.weighted(Phi, weights)
+    return Problem(design, y[:, None].astype(float), Bernoulli(), weights)

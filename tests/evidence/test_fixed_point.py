@@ -6,6 +6,7 @@ import mpmath
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from problems import classification
 
 from relvec import RVC, RVR, sparse_bayes
 from relvec.data import noisy_sinc, two_mixtures
@@ -22,7 +23,7 @@ from relvec.evidence import (
     maximise,
 )
 from relvec.kernels import Gaussian
-from relvec.likelihoods import Bernoulli, gaussian_noise
+from relvec.likelihoods import gaussian_noise
 
 UPDATES = {"mackay": MacKay(), "em": EM()}
 
@@ -37,14 +38,6 @@ def problem_of(Phi, y):
     targets = y[:, None]
     noise = gaussian_noise(targets, weights, "estimate")
     return Problem(DenseDesign.weighted(Phi, weights), targets, noise, weights)
-
-
-def classification(n_rows=80, seed=0):
-    X, y = two_mixtures(n_rows, seed=seed)
-    Phi = np.column_stack([np.ones(n_rows), Gaussian(width=0.5)(X)])
-    weights = np.ones(n_rows)
-    design = DenseDesign.weighted(Phi, weights)
-    return Problem(design, y[:, None].astype(float), Bernoulli(), weights)
 
 
 @pytest.mark.parametrize("update", UPDATES)
@@ -99,7 +92,7 @@ def test_the_end_of_mackays_iteration_is_a_fixed_point(make):
 
 @pytest.mark.parametrize("update", UPDATES)
 @pytest.mark.parametrize("make", [regression, classification])
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("seed", [0, 1, 2, 3, 5])
 def test_polished_it_ends_where_the_sequential_search_does(update, make, seed):
     problem = make(seed=seed)
     top_down = maximise(
@@ -108,8 +101,10 @@ def test_polished_it_ends_where_the_sequential_search_does(update, make, seed):
     sequential = maximise(problem, Pooled(), Limits())
 
     assert top_down.status is Status.CONVERGED
-    scale = max(abs(sequential.log_evidence), 1.0)
-    assert abs(top_down.log_evidence - sequential.log_evidence) < 0.02 * scale
+    gain = top_down.log_evidence - sequential.log_evidence
+    # The search from nothing is part of it, so that it may end higher but not lower.
+    assert -1e-6 < gain < 0.02 * max(abs(sequential.log_evidence), 1.0)
+    assert np.all(np.diff(top_down.history["log_evidence"][-2:]) > -1e-6)
     assert len(top_down.posterior.active) < 15
     steps = top_down.history["iteration"]
     assert np.array_equal(steps, np.arange(1, len(steps) + 1))

@@ -65,8 +65,8 @@ default="sequential"
         :class:`TopDown` is one of these with its settings.
     polish : bool, default=True
         Whether functions pruned by "mackay" or "em" get a second chance: the
-        sequential search goes on where the iteration ended. Not with an informative
-        hyperprior.
+        sequential search goes on where the iteration ended, begins once more from
+        nothing, and the higher evidence stays. Not with an informative hyperprior.
     hyperprior : Hyperprior or its four numbers, optional
         Gamma distributions over the precisions of weights and noise, for the solvers
         that begin with all functions; flat by default.

@@ -9,8 +9,8 @@ By       rounds: one pass over the dictionary finds what every function would ga
 Until    a pass finds no candidate that gains more than ``tol`` nats, and Newton's
          step is below ``tol``
 
-Loose tolerances in early rounds, the asked one at the end. Then, where the noise is
-estimated, a second look with less of it (``second_look``). A likelihood that is not
+Loose tolerances in early rounds, the asked one at the end. Before that a second look in
+which the data say more (``second_look``). A likelihood that is not
 Gaussian is searched in its quadratic expansion, and a round counts only if the refitted
 evidence confirms it.
 """
@@ -23,7 +23,6 @@ from relvec.evidence.base import Problem, interpolates
 from relvec.evidence.mode import posterior_at_mode
 from relvec.evidence.rounds import Candidates, Outcome, Rounds, play
 from relvec.evidence.second_look import (
-    COLD_TOL,
     colder_for_long,
     excessive,
     is_better,
@@ -32,6 +31,8 @@ from relvec.evidence.second_look import (
     look_in_vain,
     look_settled,
     look_taken,
+    look_tol,
+    search_tol,
 )
 from relvec.evidence.sequential import Sequential
 from relvec.evidence.state import (
@@ -47,7 +48,6 @@ from relvec.typing import Array
 
 _MOST_ACTIONS = 10_000
 _FEWER_ACTIONS = (8, 1)  # where the evidence did not confirm a whole round
-_FIRST_TOL = 1e-2
 _LEAST_GAIN = 0.01  # of a round, as a share of the tolerance
 _LEAST_STEP = 1e-4  # the same of a single step, after which the next may gain more
 # What a last round must promise where its evidence has to be asked for: a multiple of
@@ -84,16 +84,14 @@ class Pooled:
         if state.gram is None or self._starts_alone(state):
             return self._single_step(problem, state)
         ceiling = state.likelihood.noise_ceiling
-        looking = ceiling is not None and not state.looked_again
-        # Two models are compared before either is polished.
-        tol = max(self.single.tol, _FIRST_TOL) if looking else self.single.tol
+        tol = search_tol(state, self.single.tol)
         if state.look is not None:
             return self._look_on(problem, state, state.look, tol)
-        late = looking and is_time_to_look(state)
+        late = is_time_to_look(state)
         after = None if late else self._round(problem, state, ceiling, tol)
         if after is not None:
             return after
-        if looking:
+        if not state.looked_again:
             return look_begun(problem, state)
         # What an approximate dictionary still promises now is its error.
         exact = state.likelihood.conjugate and not problem.design.approximate
@@ -166,9 +164,7 @@ class Pooled:
         if colder_for_long(state, look):
             return look_settled(problem, state, look)
         ceiling = state.likelihood.noise_ceiling if look.released else None
-        after = self._round(
-            problem, look.state, ceiling, tol if look.released else COLD_TOL
-        )
+        after = self._round(look.problem, look.state, ceiling, look_tol(look, tol))
         if after is None:
             return look_settled(problem, state, look)
         if excessive(problem, state, after):

@@ -1,9 +1,10 @@
-"""A second look: what would have entered the model found had the noise been less.
+"""A second look: what would have entered the model found had the data said more.
 
 A search that takes one function for noise estimates too much of it, and then takes
 others for noise as well. So the noise is lowered, functions enter that were rejected,
-the noise is released, and the better model stays. A look is played in rounds like any
-search; the model found stays the state of the outer search until the look is judged.
+the noise is released, and the better model stays. Where no noise is estimated, rows
+count for more instead. A look is played in rounds like any search; the model found
+stays the state of the outer search until the look is judged.
 """
 
 from dataclasses import replace
@@ -11,20 +12,29 @@ from dataclasses import replace
 import numpy as np
 
 from relvec.evidence.base import Problem
+from relvec.evidence.mode import posterior_at_mode
 from relvec.evidence.moments import solve
 from relvec.evidence.rounds import NO_CANDIDATES, known_moments
-from relvec.evidence.state import FoundModel, Look, SequentialState, state_with
+from relvec.evidence.state import (
+    FoundModel,
+    Look,
+    SequentialState,
+    state_at,
+    state_with,
+)
 from relvec.posterior import Posterior
 from relvec.typing import Array
 
-# Nats: where no function out of the model promises more, rounds of a first search would
+# Nats: where no function out of a model promises more, rounds of a first search would
 # only polish what a look is about to change.
 _LITTLE = 0.1
-COLD_TOL = 0.3  # nats, while the noise is lowered
+_FIRST_TOL = 1e-2  # two models are compared before either is polished
+_COLD_TOL = 0.3  # nats, while the noise is lowered
 # Those that enter first are the ones that were missed; later rounds find what fits the
 # noise, which leaves again when that is released.
 _COLD_ROUNDS = 2
 _COLDER = (4.0, 16.0, 64.0, 256.0)  # divide the noise in turn, until something enters
+_HEAVIER = (2.0,)  # multiply the rows' weights, where there is no noise to lower
 _MOST_SPENT = 0.5  # of the observations on weights
 # With less noise any rich dictionary goes on growing. A search that was stuck needs a
 # few functions more; a large model that wants a quarter more is overfitting.
@@ -33,25 +43,55 @@ _PRICE = 0.5  # nats, for every function more
 _WORTH_ANOTHER = 5.0  # nats found by a look from which the next one is tried
 # A model of so few functions may be all that gains one at a time, as with wide kernels;
 # looks from there take little time, and so many are tried, each colder than the last.
-_FEW, _LOOKS_OF_FEW, _COLD_ROUNDS_OF_FEW = 16, 3, 3
+_FEW, _LOOKS_OF_FEW, _COLD_ROUNDS_OF_FEW = 16, 2, 3
+
+
+def search_tol(state: SequentialState, tol: float) -> float:
+    """The tolerance of a search that leads to ``tol``, before its looks and after."""
+    last = state.looked_again or not _by_noise(state)
+    return tol if last else max(tol, _FIRST_TOL)
+
+
+def look_tol(look: Look, tol: float) -> float:
+    """The tolerance of a look's next round."""
+    return tol if look.released or not _by_noise(look.state) else _COLD_TOL
 
 
 def is_time_to_look(state: SequentialState) -> bool:
     """Whether a search has found all but little of what it will find."""
+    if state.looked_again or not _by_noise(state):
+        return False
     outside = np.isinf(state.proposals.current)
     promised = state.proposals.gain[outside].max(initial=0.0)
-    return len(state.active) > 0 and promised <= _LITTLE
+    return len(state.active) > _FEW and promised <= _LITTLE
 
 
 def look_begun(problem: Problem, state: SequentialState) -> SequentialState:
-    """With the noise lowered; the more, the more looks there were."""
-    if state.looks == len(_COLDER):
+    """With less noise or heavier rows; the more so, the more looks there were."""
+    factors = _factors(state)
+    if state.looks >= len(factors):
         return look_ended(state)
-    ceiling = state.likelihood.noise_ceiling
-    assert ceiling is not None
-    beta = _COLDER[state.looks] * state.observations.noise_precision
-    colder = _with_noise(problem, state, np.minimum(beta, ceiling))
-    return replace(state, look=Look(colder), looks=state.looks + 1)
+    factor, ceiling = factors[state.looks], state.likelihood.noise_ceiling
+    if ceiling is None:
+        heavier = replace(problem, sample_weight=factor * problem.sample_weight)
+        look = Look(_at(heavier, state), heavier)
+    else:
+        beta = np.minimum(factor * state.observations.noise_precision, ceiling)
+        look = Look(_with_noise(problem, state, beta), problem)
+    return replace(state, look=look, looks=state.looks + 1)
+
+
+def _by_noise(state: SequentialState) -> bool:
+    return state.likelihood.noise_ceiling is not None
+
+
+def _factors(state: SequentialState) -> tuple[float, ...]:
+    """By which the data say more in one look after the other."""
+    if _by_noise(state):
+        return _COLDER
+    # Every round of such a look is a refit: tried where that takes no time.
+    quick = len(state.active) <= _FEW and len(state.mean) == 1
+    return _HEAVIER if quick else ()
 
 
 def colder_for_long(found: SequentialState, look: Look) -> bool:
@@ -71,8 +111,9 @@ def look_settled(
         return look_in_vain(problem, state)
     if np.setdiff1d(look.state.active, state.active).size == 0:
         return look_begun(problem, state)
-    free = replace(look.state, settled=False)
-    return replace(state, look=replace(look, state=free, released=True))
+    same = look.problem is problem
+    free = replace(look.state, settled=False) if same else _at(problem, look.state)
+    return replace(state, look=Look(free, problem, look.rounds, released=True))
 
 
 def excessive(problem: Problem, found: SequentialState, state: SequentialState) -> bool:
@@ -125,6 +166,13 @@ def look_ended(state: SequentialState) -> SequentialState:
 def _another(state: SequentialState, looks: int) -> bool:
     """Whether there is to be another look after so many."""
     return len(state.active) <= _FEW and looks < _LOOKS_OF_FEW
+
+
+def _at(problem: Problem, state: SequentialState) -> SequentialState:
+    """The same functions and α on another problem."""
+    alpha, likelihood = state.prior_precision, state.likelihood
+    mode = posterior_at_mode(problem, likelihood, state.active, alpha, state.mean)
+    return state_at(problem, mode)
 
 
 def _with_noise(

@@ -54,7 +54,7 @@ class SequentialState:
     rejected: tuple[int, ...] = ()  # functions whose refitted evidence fell
     stale: bool = False  # some of them were rejected by an earlier model
     seeded: bool = False  # a start from several functions at once has been tried
-    look: "Look | None" = None  # a search with less noise that is going on
+    look: "Look | None" = None  # a search in which data say more
     looks: int = 0  # such searches begun since the last great gain
     looked_again: bool = False  # enough of them were tried
     thinning: bool = False  # functions are asked their price
@@ -111,9 +111,10 @@ def state_at(
 
 @dataclass(frozen=True)
 class Look:
-    """A search from the model found, with less noise and then with the noise free."""
+    """A search from the model found where data say more, and then as they are."""
 
     state: SequentialState
+    problem: Problem  # that is searched
     rounds: int = 0  # so far
     released: bool = False
 
