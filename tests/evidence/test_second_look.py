@@ -119,6 +119,16 @@ def test_rows_of_a_classifier_count_twice_and_then_once():
     assert state.look.problem is problem
 
 
+@pytest.mark.parametrize(("weight", "times"), [(1, 2), (32, 10), (1000, 64)])
+def test_the_more_rows_the_more_they_count(weight, times):
+    problem = classification(seed=0)
+    state = replace(first_maximum(problem), look=None, looks=0)
+    problem = replace(problem, sample_weight=np.full(80, float(weight)))
+
+    look = look_begun(problem, state).look
+    assert_allclose(look.problem.sample_weight, times * weight)
+
+
 @pytest.mark.parametrize("seed", [0, 4, 7])
 def test_a_classifier_that_is_stuck_is_freed(seed):
     problem = classification(seed=seed)

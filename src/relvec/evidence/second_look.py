@@ -34,7 +34,9 @@ _COLD_TOL = 0.3  # nats, while the noise is lowered
 # noise, which leaves again when that is released.
 _COLD_ROUNDS = 2
 _COLDER = (4.0, 16.0, 64.0, 256.0)  # divide the noise in turn, until something enters
-_HEAVIER = (2.0,)  # multiply the rows' weights, where there is no noise to lower
+# Where there is no noise to lower, rows count for more: one time for so many of them,
+# within bounds. Few rows that count for much are just fitted.
+_ROWS_A_TIME, _HEAVIER = 256, (2.0, 64.0)
 _MOST_SPENT = 0.5  # of the observations on weights
 # With less noise any rich dictionary goes on growing. A search that was stuck needs a
 # few functions more; a large model that wants a quarter more is overfitting.
@@ -68,7 +70,7 @@ def is_time_to_look(state: SequentialState) -> bool:
 
 def look_begun(problem: Problem, state: SequentialState) -> SequentialState:
     """With less noise or heavier rows; the more so, the more looks there were."""
-    factors = _factors(state)
+    factors = _factors(problem, state)
     if state.looks >= len(factors):
         return look_ended(state)
     factor, ceiling = factors[state.looks], state.likelihood.noise_ceiling
@@ -85,13 +87,14 @@ def _by_noise(state: SequentialState) -> bool:
     return state.likelihood.noise_ceiling is not None
 
 
-def _factors(state: SequentialState) -> tuple[float, ...]:
+def _factors(problem: Problem, state: SequentialState) -> tuple[float, ...]:
     """By which the data say more in one look after the other."""
     if _by_noise(state):
         return _COLDER
     # Every round of such a look is a refit: tried where that takes no time.
     quick = len(state.active) <= _FEW and len(state.mean) == 1
-    return _HEAVIER if quick else ()
+    times = np.clip(problem.sample_weight.sum() / _ROWS_A_TIME, *_HEAVIER)
+    return (float(times),) if quick else ()
 
 
 def colder_for_long(found: SequentialState, look: Look) -> bool:
