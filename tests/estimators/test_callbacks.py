@@ -64,6 +64,21 @@ def test_a_callback_stops_the_fit():
     assert model.n_iter_ == 2
 
 
+def test_a_stop_in_the_first_of_several_fits_is_told():
+    """That of the kernel given, by which scales of their own are measured."""
+
+    class Once(Recorder):
+        def on_fit_task_end(self, estimator, context, *, X, y, fitted_estimator):
+            told = {"X": X, "y": y, "fitted_estimator": fitted_estimator}
+            super().on_fit_task_end(estimator, context, **told)
+            return len(self.models) == 1
+
+    X, y = noisy_sinc(60, seed=0)
+    model = RVR(kernel_learning="adaptive").set_callbacks(Once()).fit(X, y)
+
+    assert model.status_ is Status.STOPPED
+
+
 def test_an_error_still_tears_down():
     recorder = Recorder()
     with pytest.raises(ValueError, match="NaN"):

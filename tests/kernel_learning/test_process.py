@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.stats import multivariate_normal
 
-from relvec.kernel_learning import Process, Range
+from relvec.kernel_learning import Process, Proposal, Range
 from relvec.kernels import Gaussian, Matern
 from relvec.kernels.varying import Varying
 
@@ -53,8 +53,8 @@ def test_a_weight_counts_as_repetitions():
     for each in (merged, repeated):
         assert_allclose(each.log_evidence(*at)[0], one.log_evidence(*at)[0])
         assert_allclose(
-            each.best_scales([np.ones(3)], allowed(3)),
-            one.best_scales([np.ones(3)], allowed(3)),
+            each.proposed([np.ones(3)], allowed(3)).scales,
+            one.proposed([np.ones(3)], allowed(3)).scales,
         )
 
 
@@ -78,7 +78,7 @@ def test_slopes_are_differences(kernel, n_scales):
 
 def test_features_without_influence_fade():
     starts = [np.full(3, width) for width in (0.5, 2.0)]
-    found = process(80).best_scales(starts, allowed(3))
+    found = process(80).proposed(starts, allowed(3)).scales
 
     assert 0.4 < found[0] < 2
     assert found[1:].min() > 5 * found[0]
@@ -87,8 +87,10 @@ def test_features_without_influence_fade():
 def test_tied_scales_keep_their_ratio_and_bounds():
     one = process(80, tied=True)
     ratio = np.array([1.0, 4.0, 2.0])
-    free, again = (one.best_scales([start * ratio], allowed(3)) for start in (1.0, 2.0))
-    wide = one.best_scales([5 * ratio], allowed(3, least=4.0))
+    free, again = (
+        one.proposed([start * ratio], allowed(3)).scales for start in (1.0, 2.0)
+    )
+    wide = one.proposed([5 * ratio], allowed(3, least=4.0)).scales
 
     assert_allclose(free, again, rtol=1e-2)
     for found in (free, wide):
@@ -102,8 +104,8 @@ def test_the_best_of_several_starts_is_taken():
     y = np.sqrt(2) * np.sin(2 * X)
     one = Process(Varying(Gaussian(), X, np.ones((120, 1))), y, np.ones(120), True)
     bounds = allowed(1, 0.05, 1000.0)
-    lost = one.best_scales([np.array([300.0])], bounds)
-    found = one.best_scales([np.array([300.0]), np.array([0.5])], bounds)
+    lost = one.proposed([np.array([300.0])], bounds).scales
+    found = one.proposed([np.array([300.0]), np.array([0.5])], bounds).scales
 
     assert lost[0] > 10
     assert 0.3 < found[0] < 3
@@ -116,6 +118,31 @@ def test_a_search_ends_when_there_is_no_time():
         looks.append(True)
         return True
 
-    hasty = one.best_scales(start, allowed(3), ended)
+    hasty = one.proposed(start, allowed(3), ended).scales
     assert len(looks) == 1
-    assert not np.allclose(hasty, one.best_scales(start, allowed(3)))
+    assert not np.allclose(hasty, one.proposed(start, allowed(3)).scales)
+
+
+def test_the_mean_is_that_of_a_regression():
+    """Of weights with the kernel as covariance: at its rows and at others."""
+    one = process(weight=RNG.uniform(0.5, 2, 40))
+    proposal = Proposal(np.array([0.7, 2.0, 1.1]), 1.7, 0.2)
+    X, kernel = one.functions.centres, Gaussian(proposal.scales)
+    for rows in (X, RNG.uniform(-3, 3, (7, 3))):
+        noise = np.diag(0.2 / one.weight)
+        expected = (
+            1.7
+            * kernel(rows, X)
+            @ np.linalg.solve(1.7 * kernel(X, X) + noise, one.target)
+        )
+        assert_allclose(one.mean(proposal, rows), expected, rtol=1e-6, atol=1e-8)
+
+
+def test_amplitude_and_noise_are_proposed_too():
+    one = process(200)
+    found = one.proposed([np.ones(3)], allowed(3))
+    slope = one.log_evidence(found.scales, np.log([found.amplitude, found.noise]))[1]
+    truth = 0.01 / np.mean(np.sin(2 * one.functions.centres[:, 0]) ** 2)
+
+    assert 0.7 * truth < found.noise < 1.4 * truth
+    assert abs(slope[-1]) < 0.05 * 200

@@ -44,10 +44,11 @@ class RVR(RegressorMixin, IncrementalModel):
 or Adaptive, optional
         What is learned of the kernel during the fit: one length scale, one for each
         feature, the better of these two; one for each vector, or for each vector and
-        feature. In a list the one kernel that has length scales learns. With "weights"
-        a list of kernels is mixed into one, a convex combination whose weights are
-        learned from the evidence; otherwise each has functions of its own. An
-        :class:`Adaptive` is the algorithm of [3]_ with its settings.
+        feature, with fewer vectors than the kernel as it is given, unless they halve
+        the squared error. In a list the one kernel that has length scales learns. With
+        "weights" a list of kernels is mixed into one, a convex combination whose
+        weights are learned from the evidence; otherwise each has functions of its own.
+        An :class:`Adaptive` is the algorithm of [3]_ with its settings.
     criterion : {"auto", "loo", "gcv", "evidence", "cv"}, default="auto"
         What judges the kernels that are tried: rows left out one by one, each with the
         function centred on it, in closed form; generalised cross-validation with a

@@ -3,7 +3,7 @@
 from relvec.kernel_learning.criteria import CRITERIA, Judged, charged_loss, sparsest
 from relvec.kernel_learning.held import Held, Observed
 from relvec.kernel_learning.own_scales import OwnScales, ScalePrior
-from relvec.kernel_learning.process import Process
+from relvec.kernel_learning.process import Process, Proposal
 from relvec.kernel_learning.scales import Placed, Range, better_scales
 from relvec.kernel_learning.weights import Mixed, better_weights
 
@@ -16,6 +16,7 @@ __all__ = [
     "OwnScales",
     "Placed",
     "Process",
+    "Proposal",
     "Range",
     "ScalePrior",
     "better_scales",

@@ -36,6 +36,15 @@ _JITTER = 1e-10  # of the kernel: what is left of positive definite with these d
 
 
 @dataclass(frozen=True)
+class Proposal:
+    """What a process has found."""
+
+    scales: Array  # (1 or d,)
+    amplitude: float
+    noise: float  # a variance; both where targets have unit mean square
+
+
+@dataclass(frozen=True)
 class Process:
     """A Gaussian process on given rows."""
 
@@ -61,13 +70,13 @@ class Process:
         functions = Varying(kernel, unique, np.ones((len(unique), 1)))
         return cls(functions, np.column_stack(sums) / total[:, None], total, tied)
 
-    def best_scales(
+    def proposed(
         self,
         starts: list[Array],
         allowed: Range,
         ended: Callable[[], bool] | None = None,
-    ) -> Array:
-        """Those of most evidence that are found from any of some, (1 or d,) each.
+    ) -> Proposal:
+        """Scales of most evidence that are found from any of some, (1 or d,) each.
 
         Or in the time there is.
         """
@@ -79,10 +88,22 @@ class Process:
                 for each in starts
             ]
             best = max(begun, key=lambda found: some.log_evidence(*found)[0])
-        found = self._climbed(*best, allowed, _STEPS, ended)[0]
+        scales, others = self._climbed(*best, allowed, _STEPS, ended)
         # More digits than these depend on the order of the rows.
-        steps = np.round(np.log(found / starts[0]) / _GRAIN)
-        return np.asarray(starts[0] * np.exp(_GRAIN * steps))
+        steps = np.round(np.log(scales / starts[0]) / _GRAIN)
+        amplitude, noise = np.exp(_GRAIN * np.round(others / _GRAIN))
+        return Proposal(starts[0] * np.exp(_GRAIN * steps), amplitude, noise)
+
+    def mean(self, proposal: Proposal, rows: AnyArray) -> Array:
+        """What the process says at some rows, aK(X, rows)ᵀC⁻¹y (N, K)."""
+        functions = self._scaled(proposal.scales)
+        kernel = functions.values(functions.centres)
+        diagonal = np.diag_indices(len(kernel))
+        kernel[diagonal] += _JITTER
+        covariance = proposal.amplitude * kernel
+        covariance[diagonal] += proposal.noise / self.weight
+        weights = cho_solve((cholesky(covariance, lower=True), True), self.target)
+        return np.asarray(proposal.amplitude * functions.values(rows) @ weights)
 
     def _some(self, count: int) -> "Process":
         """On about so many of the rows, evenly spread."""
@@ -90,13 +111,15 @@ class Process:
         functions, target = self.functions.subset(rows), self.target[rows]
         return Process(functions, target, self.weight[rows], self.tied)
 
+    def _scaled(self, scales: Array) -> Varying:
+        shape = (len(self.weight), len(scales))
+        return replace(self.functions, scales=np.broadcast_to(scales, shape))
+
     def log_evidence(self, scales: Array, others: Array) -> tuple[float, Array]:
         """At ℓ and (log a, log σ²), but for a constant, and its slope by all logs."""
         amplitude, noise = np.exp(others)
         rows, n_outputs = self.functions.centres, self.target.shape[1]
-        shape = (len(rows), len(scales))
-        functions = replace(self.functions, scales=np.broadcast_to(scales, shape))
-        kernel, by_log_scales = functions.with_slopes(rows)
+        kernel, by_log_scales = self._scaled(scales).with_slopes(rows)
         diagonal = np.diag_indices(len(rows))
         kernel[diagonal] += _JITTER
         covariance = amplitude * kernel

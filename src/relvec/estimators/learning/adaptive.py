@@ -11,10 +11,19 @@ from numpy.linalg import LinAlgError
 from relvec.basis import Basis
 from relvec.estimators.candidates import Candidates
 from relvec.estimators.learning.checks import as_varying, radial
+from relvec.estimators.learning.path import Left, Path
 from relvec.estimators.learning.shared import Stages, begin, described
 from relvec.estimators.learning.starts import Distances, given_shape
 from relvec.estimators.learning.targets import Targets
-from relvec.estimators.learning.trials import Trials, equal_pairs, observed, placed
+from relvec.estimators.learning.trials import (
+    STOPPED,
+    Trial,
+    Trials,
+    equal_pairs,
+    judged,
+    observed,
+    placed,
+)
 from relvec.estimators.progress import logger
 from relvec.evidence import EvidenceFit, Status
 from relvec.kernel_learning import (
@@ -26,7 +35,6 @@ from relvec.kernel_learning import (
     Placed,
     Range,
     ScalePrior,
-    sparsest,
 )
 from relvec.posterior import Posterior
 from relvec.typing import Array, Indices
@@ -36,7 +44,6 @@ MOST_ROWS = 3000  # by which it is thinned out
 _STEPS = 8  # of all scales, between two functions that leave
 _SLACK = 0.02  # nats per observation by which narrower scales must be better
 _MOST_FAILURES = 2
-_MUCH_WORSE = 0.15  # nats per observation of the charged loss, at which thinning ends
 # Charges alone do not tell dictionaries apart that are thinned out by them.
 JUDGES_OF_SEVERAL = {**CRITERIA, "auto": CRITERIA["loo"]}
 _TAMED = 1.0  # precision of log ℓ by feature about what all vectors share
@@ -54,17 +61,27 @@ def learn_adaptive(model: Any, targets: Targets) -> None:
     if by_feature:
         scales = begin(stages, by_feature=True).on_more.scales
         shape = scales / np.exp(np.mean(np.log(scales)))
+    given = _given(trials)
     thinned: list[Thinned] = []
     distances = Distances.of(trials.seen_rows, shape, trials.seed)
     for widths in distances.several(N_SCALES)[-model.n_restarts :]:
         if thinned and trials.out_of_time():
             break
         moving = Moving.fitted(trials, widths[:, None] * shape)
-        thinned.append(moving.thinned(tamed=by_feature))
+        thinned.append(moving.thinned(given, tamed=by_feature))
         if len(thinned) - thinned.index(_best(thinned)) > _MOST_FAILURES:
             break
     best = _best(thinned)
     described(model, best.refitted(targets), trials, [*stages.done, *thinned])
+    if given.status in STOPPED:
+        model.status_ = given.status
+
+
+def _given(trials: Trials) -> Trial:
+    """The model of the kernel as it was given, judged as those thinned out are."""
+    trial = trials.unjudged(np.atleast_1d(trials.template.scale))
+    judge = JUDGES_OF_SEVERAL[trials.model.criterion]
+    return replace(trial, loss=judge(judged(trial.model, trial.fit, trials.targets)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,8 +106,7 @@ class Thinned:
     @property
     def n_vectors(self) -> int:
         """Functions left, but for the constant."""
-        bias = int(self.moving.model.model_.basis.bias)
-        return int(np.count_nonzero(self.functions.numbers >= bias))
+        return self.moving.n_vectors(self.functions)
 
     @property
     def status(self) -> Status:
@@ -103,16 +119,6 @@ class Thinned:
             kernels = self.moving.model.learned_kernels_
             return self.moving.trials.fitted(targets, kernels)[0]
         return self.moving.refitted(self.functions, targets)
-
-
-@dataclass(frozen=True)
-class Left:
-    """A model on the way of a dictionary that is thinned out."""
-
-    functions: Placed
-    observed: Observed
-    charged: float
-    left_out_rows: Array
 
 
 def _best(thinned: list[Thinned]) -> Thinned:
@@ -138,14 +144,17 @@ class Moving:
         model, fit = trials.fitted(trials.targets, trials.with_scales(*scales))
         return cls(trials, model, fit)
 
-    def thinned(self, *, tamed: bool) -> Thinned:
+    def thinned(self, given: Trial, *, tamed: bool) -> Thinned:
         """The functions that are left, with scales of their own."""
         start, data = self.placed()
         ends = self.ends
         prior = ScalePrior(np.mean(ends, axis=0)[None], _TAMED) if tamed else None
         own = OwnScales(Range(*ends), steps=_STEPS, prior=prior)
-        path = self._path(own.thinner(start, data, self._observed))
-        left, data = self._chosen(path) if path else (start, data)
+        left = start
+        path = self._path(own.thinner(start, data, self._observed), given)
+        if path.models:
+            chosen = path.chosen()
+            left, data = chosen.functions, chosen.observed
         held = left.held(data)
         try:
             evidence = held.log_evidence
@@ -156,34 +165,28 @@ class Moving:
         logger.info("length scales %s: %.4f", np.exp(ends).round(3).tolist(), loss)
         return Thinned(self, left, evidence, loss)
 
-    def _path(self, models: Iterator[tuple[Placed, Held]]) -> list["Left"]:
+    def _path(self, models: Iterator[tuple[Placed, Held]], given: Trial) -> Path:
         """Models of ever fewer functions, until they are much worse or time is out."""
-        path: list[Left] = []
-        least = np.inf
+        path = Path(
+            sample_weight=self._part.training.weight,
+            by_rows=JUDGES_OF_SEVERAL[self.model.criterion] is CRITERIA["loo"],
+            given=None if given.status in STOPPED else given,
+        )
         for model, held in models:
             judged = self._judged(model, held)
             try:
-                path.append(
-                    Left(model, held.observed, judged.charged, judged.left_out_rows)
-                )
+                rows, charged = judged.left_out_rows, judged.charged
             except LinAlgError:
                 break
-            least = min(least, path[-1].charged)
-            if path[-1].charged > least + _MUCH_WORSE or self.trials.out_of_time():
+            size = self.n_vectors(model)
+            left = Left(model, held.observed, size, charged, rows)
+            if path.ends_with(left) or self.trials.out_of_time():
                 break
         return path
 
-    def _chosen(self, path: list["Left"]) -> tuple[Placed, Observed]:
-        """The one with fewest functions that rows left out do not tell from the best.
-
-        Other criteria than theirs have no differences of rows: there it is the charge.
-        """
-        if JUDGES_OF_SEVERAL[self.model.criterion] is CRITERIA["loo"]:
-            weight = self._part.training.weight
-            chosen = path[sparsest([left.left_out_rows for left in path], weight)]
-        else:
-            chosen = min(reversed(path), key=lambda left: left.charged)
-        return chosen.functions, chosen.observed
+    def n_vectors(self, functions: Placed) -> int:
+        """Of these functions all but the constant."""
+        return int(np.count_nonzero(functions.numbers >= self.model.model_.basis.bias))
 
     @property
     def ends(self) -> tuple[Array, Array]:

@@ -10,8 +10,9 @@ from functools import cached_property
 import numpy as np
 
 from relvec.estimators.learning.starts import Distances, given_shape, natural_shape
+from relvec.estimators.learning.taught import Taught
 from relvec.estimators.learning.trials import Trial, Trials, observed, placed
-from relvec.kernel_learning import Process, better_scales
+from relvec.kernel_learning import better_scales
 from relvec.typing import Array
 
 _SLACK = 0.005  # nats per observation that a wider kernel may cost
@@ -61,33 +62,27 @@ class Search:
         step = np.log(widths[-1] / widths[0]) / max(1, len(widths) - 1)
         return best, float(step)
 
-    def by_process(self, known: Trial | None, *, twice: bool) -> Trial | None:
+    def by_process(self, known: Trial | None, *, several: bool) -> Trial | None:
         """With the scales of most evidence before any function is selected.
 
         None where that evidence has no simple form, or another criterion is to judge.
         A trial with one length scale is known, perhaps, from which to begin.
-        The second fit begins with the functions of narrower scales.
+        Of several fits with these scales it is the one closest to the process.
         """
         trials = self.trials
-        y, weight = trials.targets.values, trials.weight
-        spread = np.sqrt(np.average(y**2, axis=0, weights=weight))
         noise = trials.targets.likelihood.noise_ceiling
         judge = trials.model.criterion == "auto"
+        spread = trials.targets.spread
         if noise is None or not judge or len(trials.kernels) > 1 or not spread.all():
             return None
-        process = Process.of(
-            trials.template, trials.rows, y / spread, weight, tied=not self.by_feature
-        )
         starts = self.distances.starts(trials.model.n_restarts)
         if known is not None and self.has_shape(known.scales):
             starts = [self.as_own(known).scales]
-        ended = trials.out_of_time
-        scales = process.best_scales(starts, self.distances.allowed, ended)
-        first = trials.of(scales)
-        if trials.ended or not twice:
-            return first
-        again = trials.of(scales, trials.unjudged(scales * _NARROWER))
-        return min(first, again, key=by_loss)
+        taught = Taught.by_process(
+            trials, starts, self.distances.allowed, tied=not self.by_feature
+        )
+        first = trials.of(taught.scales)
+        return taught.closest(first) if several else first
 
     def others(self, best: Trial) -> list[Trial]:
         """The next best of the widths tried, to begin with as well."""

@@ -19,6 +19,7 @@ from relvec.estimators.learning.trials import STOPPED, Trial, Trials, Tried
 FEW, MORE, MOST = 500, 1000, 8000  # rows to learn from; the last fit is of all
 _CYCLES, _CYCLES_OF_PART = 8, 2  # of slopes, where these are all rows or some
 _FULL = 0.05  # of the observations, as functions of a model that has enough of them
+_SAME = 0.1  # in log ℓ
 _TRAPPED = 0.05  # nats per observation below what fewer rows have
 _LEARNED = (
     "kernel_",
@@ -75,7 +76,7 @@ def learn_shared(model: Any, targets: Targets) -> None:
         begun.append(begin(stages, by_feature=False))
     if by_feature:
         begun.append(begin(stages, by_feature=True, known=begun[0] if begun else None))
-    chosen = min(begun, key=lambda one: one.on_more.loss)
+    chosen = _better(begun)
     best = _finished(stages, chosen)
     if stages.most.targets.n_rows < targets.n_rows:
         last = _of_all(stages, best, targets)
@@ -89,11 +90,19 @@ def learn_shared(model: Any, targets: Targets) -> None:
         targets.task.remarks.append(remark)
 
 
+def _better(begun: list[Begun]) -> Begun:
+    """By the criterion; one width where scales of each feature are the same."""
+    first, last = begun[0].on_more, begun[-1].on_more
+    if np.max(np.abs(np.log(last.scales / first.scales))) < _SAME:
+        return begun[0]
+    return min(begun, key=lambda one: one.on_more.loss)
+
+
 def begin(stages: Stages, *, by_feature: bool, known: Begun | None = None) -> Begun:
     """One width for all features, or more; the first may be known already."""
     search = Search(stages.few, by_feature=by_feature)
     start = None if known is None else known.on_few
-    few = search.by_process(start, twice=stages.few is stages.most)
+    few = search.by_process(start, several=stages.few is stages.most)
     if few is not None:
         return _proposed(stages, few, by_feature)
     if known is not None and search.has_shape(known.on_few.scales):

@@ -25,6 +25,12 @@ class Targets:
         """Of those that count."""
         return len(self.values)
 
+    @property
+    def spread(self) -> Array:
+        """Root mean squares of the outputs (K,)."""
+        squares = np.average(self.values**2, axis=0, weights=self.training.weight)
+        return np.asarray(np.sqrt(squares))
+
     def some(self, count: int) -> "Targets":
         """At most so many rows, drawn by chance, in memory; all of them if they are."""
         if self.training.in_memory and count >= self.n_rows:

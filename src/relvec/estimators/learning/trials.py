@@ -177,10 +177,10 @@ class Trials:
         logger.info("length scale %s: %s %.4f", words, criterion, loss)
         return trial
 
-    def unjudged(self, scales: Array) -> Trial:
-        """A model with these length scales for another to begin with."""
-        kernels = self.with_scales(scales)
-        model, fit = self.fitted(self.targets, kernels, steps=_MOST_STEPS)
+    def unjudged(self, scales: Array, targets: Targets | None = None) -> Trial:
+        """A model with these length scales, perhaps of other targets."""
+        kernels, targets = self.with_scales(scales), targets or self.targets
+        model, fit = self.fitted(targets, kernels, steps=_MOST_STEPS)
         return Trial(model, fit, scales, np.inf, self.targets.n_rows)
 
     def _cross_validated(self, scales: Array) -> float:
