@@ -30,7 +30,7 @@ def classes_problem(likelihood, n_rows=15, n_functions=1, seed=0, weights=None):
 
 def posterior_of(problem, alpha, start=0.0):
     alpha = np.broadcast_to(alpha, problem.design.shape[1])
-    first = np.full((N_CLASSES - 1, len(alpha)), start)
+    first = np.broadcast_to(start, (N_CLASSES - 1, len(alpha)))
     active = np.arange(len(alpha))
     return posterior_at_mode(problem, problem.likelihood, active, alpha, first)
 
@@ -143,6 +143,16 @@ def test_from_far_away(start):
     far, near = posterior_of(problem, 0.1, start), posterior_of(problem, 0.1)
 
     assert_allclose(far.log_evidence, near.log_evidence, atol=1e-3)
+
+
+@pytest.mark.parametrize("seed", [2, 3])
+def test_from_where_full_steps_would_not_arrive(seed):
+    """With all rows beyond doubt, and many of them wrong."""
+    _, problem = classes_problem(MatchedProbit(C), 30, 3, seed=seed)
+    start = 3000 * np.random.default_rng(seed).standard_normal((2, 3))
+    far, near = posterior_of(problem, 0.01, start), posterior_of(problem, 0.01)
+
+    assert_allclose(far.log_evidence, near.log_evidence, atol=1e-2)
 
 
 def test_nothing_in_the_model():
