@@ -25,7 +25,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from tables import count, figures, table
 
-from relvec import RVC
+from relvec import RVC, Mrvm1
 
 try:
     import fastrvm
@@ -34,6 +34,7 @@ except ImportError:
 
 RELVEC = {
     "RVC, mrvm1": {"multi_class": "mrvm1"},
+    "RVC, mrvm1, moments": {"multi_class": Mrvm1(posterior="moments")},
     "RVC, mrvm1, tol=0.5": {"multi_class": "mrvm1", "tol": 0.5},
     "RVC, mrvm2": {"multi_class": "mrvm2"},
     "RVC, softmax": {"multi_class": "softmax"},

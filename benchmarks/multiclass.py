@@ -22,7 +22,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import StandardScaler
 from tables import figures, table
 
-from relvec import RVC
+from relvec import RVC, Mrvm1
 
 N_FOLDS = 10
 
@@ -62,6 +62,7 @@ KERNELS = {
 # Each model with its variants: what they are called, and their settings.
 MODELS = {
     "mrvm1": {"mRVM1": {}, "mRVM1, tol=0.5": {"tol": 0.5}},
+    "moments": {"mRVM1, moments": {"multi_class": Mrvm1(posterior="moments")}},
     "mrvm2": {"mRVM2": {}},
     "softmax": {"softmax": {}},
     "em": {"EM": {}},
@@ -105,7 +106,7 @@ def make(model, kernel, settings):
     settings = {**KERNELS[kernel], **settings}
     if model == "em":
         return ExpectationMaximisation(**settings)
-    return RVC(multi_class=model, fit_intercept=False, **settings)
+    return RVC(**{"multi_class": model, "fit_intercept": False, **settings})
 
 
 def judged(model, X, y, train, test):

@@ -71,6 +71,7 @@ class Frozen:
     seen: PseudoObservations
 
     conjugate = True
+    matching = None
     steady = True
     noiseless = False
     log_parameters = np.empty(0)

@@ -1,7 +1,7 @@
 """Relevance vector machines: sparse kernel models with error bars and probabilities."""
 
 from relvec.dictionary import SparseBayes, sparse_bayes
-from relvec.estimators import RVC, RVR, Adaptive, FitWarning
+from relvec.estimators import RVC, RVR, Adaptive, FitWarning, Mrvm1
 from relvec.evidence import Hyperprior, Mrvm2, Status, TopDown
 
 __version__ = "0.1.0"
@@ -12,6 +12,7 @@ __all__ = [
     "Adaptive",
     "FitWarning",
     "Hyperprior",
+    "Mrvm1",
     "Mrvm2",
     "SparseBayes",
     "Status",

@@ -9,7 +9,7 @@ from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from relvec import RVC, FitWarning, Mrvm2, Status
+from relvec import RVC, FitWarning, Mrvm1, Mrvm2, Status
 from relvec.data import scan, two_mixtures
 from relvec.kernels import Gaussian
 
@@ -187,6 +187,57 @@ def test_features_themselves():
 
     assert model.coef_.shape == (3, 4)
     assert model.score(X, y) > 0.95
+
+
+class TestMrvm1:
+    """Its settings."""
+
+    def test_the_mode_is_the_default(self):
+        X, y = blobs(60, 3)
+        by_name = RVC(gamma=0.1, multi_class="mrvm1").fit(X, y)
+        by_settings = RVC(gamma=0.1, multi_class=Mrvm1()).fit(X, y)
+
+        assert by_name.log_evidence_ == by_settings.log_evidence_
+
+    def test_matched_moments_have_better_probabilities(self):
+        """Where classes can be told apart, the mode is too cautious."""
+        X, y = load_iris(return_X_y=True)
+        losses = {}
+        for posterior in ("mode", "moments"):
+            model = RVC(multi_class=Mrvm1(posterior))
+            scaled = make_pipeline(StandardScaler(), model)
+            p = cross_val_predict(scaled, X, y, cv=FOLDS, method="predict_proba")
+            losses[posterior] = log_loss(y, p)
+        assert losses["moments"] < 0.8 * losses["mode"]
+
+    @pytest.mark.parametrize(
+        "settings",
+        [
+            {"design": "low-rank"},
+            {"schedule": "greedy", "tol": 0.1},
+            {"kernel_learning": "width", "n_restarts": 1, "tol": 0.1},
+        ],
+    )
+    def test_matched_moments_with_other_settings(self, settings):
+        X, y = blobs(60, 3)
+        chosen = {"gamma": 0.1, **settings}
+        if "kernel_learning" in settings:
+            chosen["kernel"] = Gaussian(2.0)
+        model = RVC(multi_class=Mrvm1("moments"), **chosen)
+        weights = np.where(np.arange(60) % 5, 1.0, 0.5)
+        model.fit(X, y, sample_weight=weights)
+
+        assert model.score(X, y) > 0.85
+        assert np.all(np.diff(model.history_["log_evidence"]) > -0.5)
+
+    def test_bad_settings(self):
+        with pytest.raises(ValueError, match="posterior must be one of 'mode'"):
+            Mrvm1(posterior="mean")
+
+    def test_no_other_solver(self):
+        X, y = blobs(30, 3)
+        with pytest.raises(ValueError, match="is searched function by function"):
+            RVC(multi_class=Mrvm1("moments"), solver="em").fit(X, y)
 
 
 class TestMrvm2:

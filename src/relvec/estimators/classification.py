@@ -17,6 +17,8 @@ from relvec.estimators.one_against import Rows, fit_one_against, taken_back
 from relvec.estimators.schemes import (
     SINGLE_MODELS,
     as_mrvm2,
+    check_solver,
+    is_settings,
     probabilities,
     scheme_for,
 )
@@ -76,19 +78,19 @@ default="sequential"
     hyperprior : Hyperprior or its four numbers, optional
         Gamma distributions over the precisions of weights and noise, for the solvers
         that begin with all functions; flat by default.
-    multi_class : {"auto", "mrvm1", "mrvm2", "softmax", "ovr", "ovo"} or Mrvm2, \
+    multi_class : {"auto", "mrvm1", "mrvm2", "softmax", "ovr", "ovo"}, Mrvm1 or Mrvm2, \
 default="auto"
         How classes are told apart. "mrvm1" is one model with the multinomial probit and
         one prior for a vector in all classes [3]_; of two classes it keeps only vectors
         that are worth a nat of evidence. "mrvm2" has a prior for each vector and class,
-        and begins with all functions, so it is for small data: a :class:`Mrvm2` is this
-        with its settings. "softmax" is one model with the multinomial logit. The others
-        are several models for two classes each: "ovr" has one for each class against
-        the rest, whose probabilities are scaled to sum to 1; "ovo" one for each pair of
-        classes, coupled by the second method of Wu, Lin and Weng [4]_. Their ``gamma``
-        is that of all rows, ``max_iter`` is for each and ``max_seconds`` for all. Of
-        two classes both are the model of "auto", which is logistic; of more classes
-        "auto" is "mrvm1".
+        and begins with all functions, so it is for small data. :class:`Mrvm1` and
+        :class:`Mrvm2` are these with settings. "softmax" is one model with the
+        multinomial logit. The others are several models for two classes each: "ovr" has
+        one for each class against the rest, whose probabilities are scaled to sum to 1;
+        "ovo" one for each pair, coupled by the second method of Wu, Lin and Weng [4]_.
+        Their ``gamma`` is that of all rows, ``max_iter`` is for each and
+        ``max_seconds`` for all. Of two classes both are the model of "auto", which is
+        logistic; of more classes "auto" is "mrvm1".
     schedule : {"pool", "greedy"}, default="pool"
         Whether each pass over the candidates lets many of them join a pool, where all
         is searched at once, or only the best one, as the paper has it: slow, for
@@ -270,16 +272,12 @@ default="auto"
 
     def _check_parameters(self) -> None:
         mrvm2 = as_mrvm2(self.multi_class)
-        if mrvm2 is None:
+        if not is_settings(self.multi_class):
             check_choice("multi_class", self.multi_class, MULTI_CLASS)
         check_by_class(self.kernel, self.multi_class)
         super()._check_parameters()
-        if mrvm2 is not None and as_top_down(self.solver) is not None:
-            msg = (
-                "multi_class='mrvm2' is a solver of its own: leave solver at "
-                f"'sequential'; got {self.solver!r}"
-            )
-            raise ValueError(msg)
+        if as_top_down(self.solver) is not None:
+            check_solver(self.multi_class, self.solver)
         learning = self.kernel_learning
         if mrvm2 is not None and isinstance(learning, str) and learning == "weights":
             msg = (
@@ -333,9 +331,8 @@ default="auto"
 
     @property
     def _from_the_top(self) -> str | None:
-        if as_mrvm2(self.multi_class) is not None:
-            return "multi_class='mrvm2'"
-        return super()._from_the_top
+        mrvm2 = as_mrvm2(self.multi_class)
+        return super()._from_the_top if mrvm2 is None else "multi_class='mrvm2'"
 
     def _weights(self, mean: Array) -> Array:
         return self.scheme_.by_class(mean)

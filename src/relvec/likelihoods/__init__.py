@@ -1,9 +1,10 @@
 """How the data are seen: Gaussian pseudo-observations of Φw."""
 
-from relvec.likelihoods.base import Likelihood, PseudoObservations
+from relvec.likelihoods.base import Likelihood, Matching, PseudoObservations
 from relvec.likelihoods.bernoulli import Bernoulli
 from relvec.likelihoods.gaussian import Gaussian, gaussian_noise
 from relvec.likelihoods.logistic_bound import LogisticBound
+from relvec.likelihoods.matched_probit import MatchedProbit
 from relvec.likelihoods.multinomial_probit import MultinomialProbit
 from relvec.likelihoods.softmax import Softmax
 
@@ -12,6 +13,8 @@ __all__ = [
     "Gaussian",
     "Likelihood",
     "LogisticBound",
+    "MatchedProbit",
+    "Matching",
     "MultinomialProbit",
     "PseudoObservations",
     "Softmax",

@@ -38,6 +38,11 @@ class Likelihood(Protocol):
         ...
 
     @property
+    def matching(self) -> "Matching | None":
+        """Itself, if moments are to be matched; None for the posterior at its mode."""
+        ...
+
+    @property
     def steady(self) -> bool:
         """Whether the precisions are the same whatever η is.
 
@@ -121,4 +126,30 @@ class Likelihood(Protocol):
 
     def with_parameters(self, log_parameters: Array) -> "Likelihood":
         """The same likelihood with other values for its parameters."""
+        ...
+
+
+class Matching(Likelihood, Protocol):
+    """A likelihood whose rows are asked beside what all others say, their cavities.
+
+    Its log density and derivatives are those of ``relvec.likelihoods.probit_rows``.
+    """
+
+    @property
+    def cavity(self) -> Array | float:
+        """Variance of η in the cavities (N,)."""
+        ...
+
+    def cavities(
+        self, y: Array, eta: Array, variance: Array, sample_weight: Array
+    ) -> Array:
+        """That variance (N,) if it is ``variance`` (N,) with the row itself."""
+        ...
+
+    def with_cavity(self, cavity: Array) -> "Matching":
+        """The same with other cavities."""
+        ...
+
+    def correction(self, y: Array, eta: Array, sample_weight: Array) -> float:
+        """What the log evidence has besides the terms that Laplace's has."""
         ...

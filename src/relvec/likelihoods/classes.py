@@ -5,6 +5,7 @@ from typing import Self
 
 import numpy as np
 
+from relvec.likelihoods.base import Matching
 from relvec.typing import Array
 
 
@@ -14,6 +15,10 @@ class ClassLikelihood:
     @property
     def conjugate(self) -> bool:
         return False
+
+    @property
+    def matching(self) -> Matching | None:
+        return None
 
     @property
     def steady(self) -> bool:

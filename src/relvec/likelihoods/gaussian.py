@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from relvec.likelihoods.base import PseudoObservations
+from relvec.likelihoods.base import Matching, PseudoObservations
 from relvec.linalg import SQUARABLE
 from relvec.parameters import check_noise_variance
 from relvec.typing import Array
@@ -55,6 +55,10 @@ class Gaussian:
     @property
     def conjugate(self) -> bool:
         return True
+
+    @property
+    def matching(self) -> Matching | None:
+        return None
 
     @property
     def steady(self) -> bool:

@@ -42,7 +42,9 @@ class Orthant:
     curvature: Array
 
 
-def orthant(distance: Array, rate: Array | None = None) -> Orthant:
+def orthant(
+    distance: Array, rate: Array | None = None, *, n_nodes: int = N_NODES
+) -> Orthant:
     """For distances (N, J), in blocks of rows; with ``rate`` (N, J) Φ(rate·u + d)."""
     n_rows, n_others = distance.shape
     if n_others == 1:
@@ -52,7 +54,7 @@ def orthant(distance: Array, rate: Array | None = None) -> Orthant:
 
     def integrate(rows: slice) -> None:
         d = distance[rows]
-        part = _orthant(d, np.ones_like(d) if rate is None else rate[rows])
+        part = _orthant(d, np.ones_like(d) if rate is None else rate[rows], n_nodes)
         log_z[rows], slope[rows], curvature[rows] = part
 
     parts = _row_blocks(n_rows, n_others)
@@ -70,9 +72,9 @@ def _half_line(d: Array, rate: Array) -> Orthant:
     return Orthant(log_cdf[:, 0], ratio / scale, curvature[:, :, None])
 
 
-def _orthant(d: Array, rate: Array) -> tuple[Array, Array, Array]:
+def _orthant(d: Array, rate: Array, n_nodes: int) -> tuple[Array, Array, Array]:
     peak, width = _peak(d, rate)
-    nodes, log_weights = _rule(N_NODES)
+    nodes, log_weights = _rule(n_nodes)
     u = peak[:, None] + width[:, None] * nodes  # (N, q)
     z = rate[:, :, None] * u[:, None, :] + d[:, :, None]  # (N, J, q)
     log_cdf, ratio = log_cdf_and_ratio(z)

@@ -1,0 +1,151 @@
+"""Steps towards the mode of the weights, from one point of the way to the next."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from relvec.design import GRAM_LIMIT
+from relvec.evidence.base import Problem
+from relvec.likelihoods import Likelihood, PseudoObservations
+from relvec.posterior import Posterior
+from relvec.typing import Array, Indices
+
+_MAX_HALVINGS = 40
+_CORRECTIONS = 2
+
+
+@dataclass(frozen=True)
+class Mode:
+    """The Laplace approximation at the mode."""
+
+    likelihood: Likelihood
+    observations: PseudoObservations
+    posterior: Posterior
+    eta: Array  # (N, K) the linear predictor at the mode
+    log_evidence: float
+
+
+@dataclass(frozen=True)
+class Point:
+    """Weights on the way to the mode."""
+
+    active: Indices
+    prior_precision: Array
+    mean: Array  # (K, n)
+    eta: Array  # (N, K)
+    objective: float  # log p(y | w) − ½wᵀAw
+
+    def moved(self, mean: Array, eta: Array) -> "Point":
+        """To other weights, whose objective is not asked for."""
+        return replace(self, mean=mean, eta=eta, objective=np.nan)
+
+    def judged(self, problem: Problem, likelihood: Likelihood) -> "Point":
+        """With the objective that a likelihood makes of it."""
+        at = self.prior_precision, self.mean, self.eta
+        return replace(self, objective=_objective(problem, likelihood, *at))
+
+
+def point_at(
+    problem: Problem,
+    likelihood: Likelihood,
+    active: Indices,
+    prior_precision: Array,
+    mean: Array,
+) -> Point:
+    """Where the search begins; a conjugate likelihood has no way to go."""
+    eta = problem.design.matvec(mean, active)
+    here = Point(active, prior_precision, mean, eta, np.nan)
+    return here if likelihood.conjugate else here.judged(problem, likelihood)
+
+
+def log_evidence(
+    problem: Problem, likelihood: Likelihood, posterior: Posterior, eta: Array
+) -> float:
+    """(7) by Laplace's method at the mode, in the space of the active functions."""
+    density = likelihood.log_density(problem.y, eta, problem.sample_weight)
+    return density - 0.5 * posterior.penalty - 0.5 * posterior.log_determinant
+
+
+def expanded(
+    problem: Problem, likelihood: Likelihood, here: Point, factor: Array | None
+) -> tuple[PseudoObservations, Posterior]:
+    """The least-squares problem that agrees with the likelihood here, solved."""
+    seen = likelihood.pseudo_observations(problem.y, here.eta, problem.sample_weight)
+    if factor is None:
+        factor = problem.design.factor(
+            here.active, here.prior_precision, seen.precision
+        )
+    posterior = Posterior(here.active, here.prior_precision, here.mean, factor)
+    return seen, _pulled(problem, seen, posterior, here.eta)
+
+
+def slope_at(problem: Problem, seen: PseudoObservations, here: Point) -> Array:
+    """ΦᵀB(t̂ − Φμ) − Aμ, the slope of the log posterior at μ."""
+    return _pull(problem, seen, here, here.eta)
+
+
+def _pull(
+    problem: Problem, seen: PseudoObservations, at: Posterior | Point, eta: Array
+) -> Array:
+    residual = seen.precision * (seen.target - eta)
+    pull = problem.design.rmatvec(residual, at.active)
+    return pull - at.prior_precision * at.mean
+
+
+def _pulled(
+    problem: Problem, seen: PseudoObservations, posterior: Posterior, eta: Array
+) -> Posterior:
+    """One step from the mean with linear predictor η towards ΦᵀB(t̂ − Φμ) = Aμ."""
+    pull = _pull(problem, seen, posterior, eta)
+    return replace(posterior, mean=posterior.mean + posterior.solve(pull))
+
+
+def corrected(
+    problem: Problem, seen: PseudoObservations, posterior: Posterior
+) -> tuple[Posterior, Array]:
+    """With the mean to full accuracy, and its linear predictor.
+
+    The factor is accurate; solving with it twice, as for normal equations, is not
+    where the columns are nearly dependent: correct from the rows.
+    """
+    eta = problem.design.matvec(posterior.mean, posterior.active)
+    corrections = 0 if posterior.condition < GRAM_LIMIT else _CORRECTIONS
+    for _ in range(corrections):
+        posterior = _pulled(problem, seen, posterior, eta)
+        eta = problem.design.matvec(posterior.mean, posterior.active)
+    return posterior, eta
+
+
+def decrement(posterior: Posterior, step: Array) -> float:
+    """stepᵀΣ⁻¹step, the squared length of a step in standard deviations."""
+    scaled = np.sqrt(posterior.prior_precision) * step
+    whitened = np.swapaxes(posterior.factor, 1, 2) @ scaled[:, :, None]
+    return float(np.sum(whitened**2))
+
+
+def _objective(
+    problem: Problem,
+    likelihood: Likelihood,
+    prior_precision: Array,
+    mean: Array,
+    eta: Array,
+) -> float:
+    density = likelihood.log_density(problem.y, eta, problem.sample_weight)
+    return density - 0.5 * float(np.sum(prior_precision * mean**2))
+
+
+def halved_step(
+    problem: Problem, likelihood: Likelihood, here: Point, goal: Array
+) -> Point:
+    """As far towards the goal as 1, ½, ¼, ... of the way does not descend."""
+    slack = 1e-14 * abs(here.objective)
+    alpha = here.prior_precision
+    eta = problem.design.matvec(goal, here.active)
+    for halving in range(_MAX_HALVINGS):
+        fraction = 0.5**halving
+        mean = here.mean + fraction * (goal - here.mean)
+        trial = here.eta + fraction * (eta - here.eta) if halving else eta
+        value = _objective(problem, likelihood, alpha, mean, trial)
+        if value >= here.objective - slack:
+            break
+    return replace(here, mean=mean, eta=trial, objective=value)

@@ -1,0 +1,115 @@
+"""The posterior whose moments match those of the likelihood, row by row.
+
+Solves   for weights μ and cavities N(mₙ, vₙ) of all rows at once (``probit_rows``):
+         Aμ = Φᵀg, the slopes taken at the cavities, and 1/vₙ = 1/sₙ − τₙ, with sₙ the
+         posterior variance of ηₙ and τₙ the precision that the row amounts to
+Given    prior precisions and a likelihood that can be asked beside a cavity
+By       a step of Newton's method for μ at these cavities and one of the secant method
+         for log(1 + v), together where μ is near, so that each costs one look at rows
+Returns  the posterior and the evidence of expectation propagation. That is stationary
+         in the cavities, so small errors of these do not matter; and with the rows as
+         Gaussian observations it changes with α as their evidence does, which the
+         search takes for granted.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from relvec.evidence.approach import (
+    Mode,
+    Point,
+    decrement,
+    expanded,
+    halved_step,
+    log_evidence,
+    slope_at,
+)
+from relvec.evidence.base import Problem
+from relvec.evidence.newton_step import coupled_step
+from relvec.likelihoods import Matching, PseudoObservations
+from relvec.posterior import Posterior
+from relvec.typing import Array
+
+_MOST_STEPS = 200
+_NEAR = 300.0  # Newton's decrement below which cavities move along
+# At the end: the decrement, and by how much log(1 + v) of any row would move. The first
+# of each for models that stay, the second for those that are about to change.
+_DECREMENT = (1e-3, 0.3)
+_MISMATCH = (2e-2, 0.3)
+_LONGEST = 2.0  # step of log(1 + v)
+_TINY = np.finfo(float).tiny
+
+
+def matched_posterior(
+    problem: Problem, likelihood: Matching, here: Point, *, rough: bool
+) -> Mode:
+    """From the weights and cavities that are there."""
+    y, weight = problem.y, problem.sample_weight
+    spread = _Spread(np.log1p(np.broadcast_to(likelihood.cavity, len(y))))
+    for _ in range(_MOST_STEPS):
+        seen, stepped = expanded(problem, likelihood, here, None)
+        size = decrement(stepped, stepped.mean - here.mean)
+        posterior = replace(stepped, mean=here.mean)
+        variance = _row_variance(problem, posterior)
+        goal = likelihood.cavities(y, here.eta, variance, weight)
+        apart = np.log1p(goal) - spread.place
+        mismatch = float(np.max(np.abs(apart), initial=0.0))
+        if size < _DECREMENT[rough] and mismatch < _MISMATCH[rough]:
+            break
+        mean = _stepped(problem, likelihood, here, seen, posterior)
+        if size < _NEAR:
+            spread = spread.moved(apart)
+            likelihood = likelihood.with_cavity(np.expm1(spread.place))
+            here = here.moved(mean, problem.design.matvec(mean, here.active))
+        else:
+            judged = here.judged(problem, likelihood)
+            here = halved_step(problem, likelihood, judged, mean)
+    evidence = log_evidence(problem, likelihood, posterior, here.eta)
+    evidence += likelihood.correction(y, here.eta, weight)
+    return Mode(likelihood, seen, posterior, here.eta, evidence)
+
+
+def _stepped(
+    problem: Problem,
+    likelihood: Matching,
+    here: Point,
+    seen: PseudoObservations,
+    posterior: Posterior,
+) -> Array:
+    """Weights after a step of Newton's method, the cavities fixed."""
+    if len(here.active) == 0:
+        return here.mean
+    curvature = likelihood.curvature(problem.y, here.eta, problem.sample_weight)
+    if curvature is None:
+        return posterior.mean + posterior.solve(slope_at(problem, seen, here))
+    slope = slope_at(problem, seen, here)
+    return here.mean + coupled_step(problem, posterior, curvature, slope)
+
+
+def _row_variance(problem: Problem, posterior: Posterior) -> Array:
+    """Of the linear predictor of every row (N,)."""
+    rows = problem.design.matvec(posterior.whitener[0], posterior.active)
+    return np.einsum("nr,nr->n", rows, rows)
+
+
+@dataclass(frozen=True)
+class _Spread:
+    """log(1 + v) of all rows, and where it was before.
+
+    Variances may overshoot ever more: the more of them, the less precise are rows, and
+    the more is left to the others. The secant method sees that after one step.
+    """
+
+    place: Array
+    before: "tuple[Array, Array] | None" = None
+
+    def moved(self, apart: Array) -> "_Spread":
+        step = apart
+        if self.before is not None:
+            last, last_apart = self.before
+            turn = apart - last_apart
+            share = (turn @ apart) / max(float(turn @ turn), _TINY)
+            step = apart - share * (turn + self.place - last)
+        step = np.clip(step, -_LONGEST, _LONGEST)
+        return _Spread(np.maximum(self.place + step, 0.0), (self.place, apart))

@@ -1,0 +1,85 @@
+"""Rows beside their cavities: derivatives, and the integrals they stand for."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from relvec.likelihoods import MatchedProbit, MultinomialProbit
+from relvec.likelihoods.multinomial_probit import class_contrasts, contrasts
+from relvec.likelihoods.probit_rows import CavityRows, Rows
+
+RNG = np.random.default_rng(2)
+C = contrasts(4)
+Y = C[RNG.integers(4, size=9)]
+CONTRAST = class_contrasts(C, Y)
+ETA = 1.5 * RNG.standard_normal((9, 3))
+CAVITY = RNG.uniform(0.1, 4, 9)
+
+
+def settled(eta, cavity, pull):
+    """With m found to all digits."""
+    rows = CavityRows.at(CONTRAST, eta, cavity, pull)
+    for _ in range(8):
+        rows = rows.moved(eta, cavity, pull)
+    return rows
+
+
+@pytest.mark.parametrize("share", [1.0, 0.4])
+def test_slope_and_curvature_are_derivatives(share):
+    direction, h = RNG.standard_normal(ETA.shape), 1e-3
+    up, here, down = (
+        settled(ETA + step * direction, CAVITY, share * CAVITY) for step in (h, 0, -h)
+    )
+
+    slope = (up.log_density - down.log_density) / (2 * h)
+    assert_allclose(np.sum(here.slope * direction, axis=1), slope, rtol=1e-3, atol=1e-5)
+    change = (up.slope - down.slope) / (2 * h)
+    product = (here.curvature @ direction[:, :, None])[:, :, 0]
+    assert_allclose(product, -change, rtol=1e-3, atol=1e-4)
+
+
+def test_moments_are_those_of_the_likelihood_in_the_cavity():
+    """By Monte Carlo, one row: the mean, and the variance averaged over outputs."""
+    rows = settled(ETA, CAVITY, CAVITY)
+    n = 3
+    draws = rows.mean[n] + np.sqrt(CAVITY[n]) * RNG.standard_normal((300_000, 3))
+    labels = np.tile(Y[n], (len(draws), 1))
+    plain = MultinomialProbit(C)
+    p = np.exp(plain.log_predictive(labels, draws, np.zeros_like(draws)))
+    mean = p @ draws / p.sum()
+    variance = np.mean(p @ (draws - mean) ** 2 / p.sum())
+
+    assert_allclose(rows.eta[n], mean, atol=0.02)
+    together = 1 / (1 / CAVITY[n] + rows.precision[n])
+    assert_allclose(together, variance, rtol=0.02)
+
+
+def test_no_cavity_is_the_row_alone():
+    nothing = np.zeros(9)
+    alone, rows = Rows.at(CONTRAST, ETA), settled(ETA, nothing, nothing)
+
+    for name in ("log_density", "slope", "precision", "curvature"):
+        expected, found = getattr(alone, name), getattr(rows, name)
+        assert_allclose(found, expected, rtol=1e-3, atol=1e-4)
+    assert_allclose(rows.correction, 0)
+
+
+def test_far_from_where_they_were():
+    """As from nothing, up to what is left to the next steps."""
+    pull = 0.7 * CAVITY
+    near = settled(ETA, CAVITY, pull)
+    far = near.moved(ETA + 30 * RNG.standard_normal(ETA.shape), 9 * CAVITY, 9 * pull)
+    back = far.moved(ETA, CAVITY, pull)
+    for _ in range(4):
+        back = back.moved(ETA, CAVITY, pull)
+
+    assert_allclose(back.mean, near.mean, rtol=1e-6, atol=1e-6)
+
+
+def test_after_a_fit_no_rows_are_remembered():
+    """The likelihood of a fit may be asked of other rows."""
+    likelihood = MatchedProbit(C).with_cavity(CAVITY).rescaled(1.0)
+    seen = likelihood.pseudo_observations(Y[:4], ETA[:4], np.ones(4))
+
+    assert seen.target.shape == (4, 3)
+    assert likelihood.matching is likelihood
