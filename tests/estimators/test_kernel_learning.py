@@ -58,7 +58,7 @@ def test_one_width_suits_the_data_in_any_unit():
 
 
 def test_the_learned_kernel_is_one_that_can_be_given(by_feature):
-    """A fit from nothing with it was tried, and the model is that or a better one."""
+    """A fit from nothing with it was tried, and the model is one of those tried."""
     model, X, y, _ = by_feature
     given = RVR(model.kernel_).fit(X, y)
     tried = model.kernel_history_
@@ -67,7 +67,7 @@ def test_the_learned_kernel_is_one_that_can_be_given(by_feature):
     assert_allclose(tried["log_evidence"][place], given.log_evidence_, rtol=1e-9)
     assert_allclose(tried["length_scale"][place], model.kernel_.length_scale)
     assert tried["n_vectors"][place] == len(given.relevance_)
-    assert model.log_evidence_ >= given.log_evidence_ - 1e-6
+    assert np.isclose(tried["log_evidence"], model.log_evidence_).any()
     again = pickle.loads(pickle.dumps(model))
     again.set_params(kernel=model.kernel_, kernel_learning=None, warm_start=True)
     assert_allclose(again.fit(X, y).predict(X), model.predict(X), rtol=1e-4, atol=1e-4)
