@@ -19,6 +19,7 @@ _NEWTON_TOL = 0.1  # at most
 _EARLY_NEWTON, _LATE_NEWTON = 2, 100
 _MOST_ALTERNATIONS = 100
 _SHORT_LIST = 2  # candidates looked at for each that joins
+_MOST_LIKE = 0.95  # |cosine| of candidates that have room in a pool, all of them
 # Candidates that a pool should have, and of functions all alike at most.
 _FEW, _MOST_ALIKE = 8, 32
 _TINY = np.finfo(float).tiny
@@ -32,7 +33,7 @@ class Rounds:
 
     selection: str = "gain"  # "random", "cyclic"
     width: int = 64  # candidates in a pool
-    likeness: float = 0.7  # |cosine| that two of them must stay below
+    likeness: float = 0.7  # |cosine| that two of them must stay below if there are more
     seed: int = 0
 
     def candidates(
@@ -47,12 +48,13 @@ class Rounds:
         squares = gram.projections.squared_norms
         scale = np.sqrt(squares[:, gram.active, None] * squares[:, None, short])
         fresh = ~np.any(np.abs(cross) > _COPY * scale, axis=(0, 1))
-        chosen = self._unlike(_likeness(products), fresh, self.width)
+        likeness = self.likeness if len(short) > self.width else _MOST_LIKE
+        chosen = _unlike(_likeness(products), fresh, self.width, likeness)
         if len(chosen) < _FEW:
             # All alike, as with wide kernels; what the model leaves of them is not.
             explained = np.swapaxes(cross, 1, 2) @ (gram.covariance @ cross)
             left = products / gram.noise_precision[:, None, None] - explained
-            chosen = self._unlike(_likeness(left), fresh, _MOST_ALIKE)
+            chosen = _unlike(_likeness(left), fresh, _MOST_ALIKE, self.likeness)
         return Candidates(short[chosen], products[:, chosen[:, None], chosen])
 
     def _short_list(
@@ -71,17 +73,18 @@ class Rounds:
             return np.roll(gaining, -np.searchsorted(gaining, state.cursor))[:most]
         return gaining[np.argsort(-gain[gaining], kind="stable")][:most]
 
-    def _unlike(self, cosines: Array, free: AnyArray, most: int) -> Indices:
-        """Places in the list, in turn, that are unlike all chosen before."""
-        chosen: list[int] = []
-        free = free.copy()
-        for place in range(len(free)):
-            if free[place]:
-                chosen.append(place)
-                free &= cosines[place] < self.likeness
-                if len(chosen) == most:
-                    break
-        return np.array(chosen, dtype=np.intp)
+
+def _unlike(cosines: Array, fresh: AnyArray, most: int, likeness: float) -> Indices:
+    """Places in the list, in turn, that are unlike all chosen before."""
+    chosen: list[int] = []
+    free = fresh.copy()
+    for place in range(len(free)):
+        if free[place]:
+            chosen.append(place)
+            free &= cosines[place] < likeness
+            if len(chosen) == most:
+                break
+    return np.array(chosen, dtype=np.intp)
 
 
 def _likeness(products: Array) -> Array:
