@@ -200,7 +200,9 @@ def _played(
             continue
         after = _confirmed(problem, state, outcome, setting)
         if after is not None:
-            return replace(after, settled=outcome.final and outcome.ascent.converged)
+            done = outcome.final and outcome.ascent.converged
+            # What a function is worth beside its price, only another round tells.
+            return replace(after, settled=done and not setting.price)
         # With fewer actions at a time it would come to the same.
         if outcome.gain > -setting.tol if conjugate else outcome.final:
             return None

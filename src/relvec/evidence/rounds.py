@@ -17,7 +17,6 @@ _LOOSE = (1.0, 0.1)  # early tolerances: at most, and as a share of the best gai
 _LATE = 0.3  # no more than this in sight, a round goes all the way
 _NEWTON_TOL = 0.1  # at most
 _EARLY_NEWTON, _LATE_NEWTON = 2, 100
-_MOST_ALTERNATIONS = 100
 _SHORT_LIST = 2  # candidates looked at for each that joins
 _MOST_LIKE = 0.95  # |cosine| of candidates that have room in a pool, all of them
 # Candidates that a pool should have, and of functions all alike at most.
@@ -151,9 +150,9 @@ def play(
 ) -> Outcome:
     """Search the pool of active functions and candidates, at most so many actions.
 
-    Tolerances follow the best gain in sight down to ``tol``; at ``tol`` itself single
-    actions and Newton's method alternate until neither has anything left to do. With a
-    ``price`` functions that are not worth it leave.
+    Tolerances follow the best gain in sight down to ``tol``, at which Newton's method
+    goes all the way; what has something to gain after that is for the next round. With
+    a ``price`` functions that are not worth it leave.
     """
     best = float(state.proposals.gain[candidates.columns].max(initial=0.0))
     loose = min(_LOOSE[0], _LOOSE[1] * best) if best > _LATE else tol
@@ -165,30 +164,19 @@ def play(
     variance[: len(state.active)] = 1 / state.prior_precision
     beta = state.observations.noise_precision
     before = state.solution or _solved(moments, variance, beta)
-    solution = before
-    for alternation in range(_MOST_ALTERNATIONS):
-        pool = _pool(moments, variance, beta, solution, price)
-        taken = climb(pool, loose, most)
-        if alternation and not taken:
-            break
-        inside = np.flatnonzero(variance)
-        ascent = ascend(
-            moments.subset(inside),
-            1 / variance[inside],
-            beta,
-            start=None if taken else solution,
-            ceiling=ceiling,
-            tol=min(_NEWTON_TOL, loose),
-            most=_LATE_NEWTON if final else _EARLY_NEWTON,
-        )
-        left = inside[ascent.chosen]
-        variance[:] = 0.0
-        variance[left] = 1 / ascent.prior_precision
-        beta, solution = ascent.noise_precision, ascent.solution
-        if not final or (taken == 0 and len(left) == len(inside)):
-            break
-    gain = solution.log_evidence - before.log_evidence
-    return Outcome(columns[left], ascent, gain, final)
+    taken = climb(_pool(moments, variance, beta, before, price), loose, most)
+    inside = np.flatnonzero(variance)
+    ascent = ascend(
+        moments.subset(inside),
+        1 / variance[inside],
+        beta,
+        start=None if taken else before,
+        ceiling=ceiling,
+        tol=min(_NEWTON_TOL, loose),
+        most=_LATE_NEWTON if final else _EARLY_NEWTON,
+    )
+    gain = ascent.solution.log_evidence - before.log_evidence
+    return Outcome(columns[inside[ascent.chosen]], ascent, gain, final)
 
 
 def known_moments(

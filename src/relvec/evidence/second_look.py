@@ -31,8 +31,9 @@ _LITTLE = 0.1
 _FIRST_TOL = 1e-2  # two models are compared before either is polished
 _COLD_TOL = 0.3  # nats, while the noise is lowered
 # Those that enter first are the ones that were missed; later rounds find what fits the
-# noise, which leaves again when that is released.
-_COLD_ROUNDS = 2
+# noise, which leaves again when that is released. So there are few of them; one more of
+# a model that has no more functions than this.
+_COLD_ROUNDS, _ONE_MORE = 2, 32
 _COLDER = (4.0, 16.0, 64.0, 256.0)  # divide the noise in turn, until something enters
 # Where there is no noise to lower, rows count for more: one time for so many of them,
 # within bounds. Few rows that count for much are just fitted.
@@ -45,7 +46,7 @@ _PRICE = 0.5  # nats, for every function more
 _WORTH_ANOTHER = 5.0  # nats found by a look from which the next one is tried
 # A model of so few functions may be all that gains one at a time, as with wide kernels;
 # looks from there take little time, and so many are tried, each colder than the last.
-_FEW, _LOOKS_OF_FEW, _COLD_ROUNDS_OF_FEW = 16, 2, 3
+_FEW, _LOOKS_OF_FEW = 16, 2
 
 
 def search_tol(state: SequentialState, tol: float) -> float:
@@ -99,8 +100,7 @@ def _factors(problem: Problem, state: SequentialState) -> tuple[float, ...]:
 
 def colder_for_long(found: SequentialState, look: Look) -> bool:
     """Whether the noise has been low for as long as that is of use."""
-    few = len(found.active) <= _FEW
-    enough = _COLD_ROUNDS_OF_FEW if few else _COLD_ROUNDS
+    enough = _COLD_ROUNDS + (len(found.active) <= _ONE_MORE)
     return not look.released and look.rounds == enough
 
 
