@@ -141,6 +141,16 @@ def test_a_classifier_that_is_stuck_is_freed(seed):
     assert np.all(np.diff(fit.history["log_evidence"]) > -1e-6)
 
 
+def test_functions_that_have_a_price_are_not_looked_for():
+    problem, pooled = classification(seed=0), Pooled(price=1.0)
+    state = pooled.init(problem)
+    while not pooled.converged(problem, state):
+        state = pooled.step(problem, state)
+        assert state.look is None
+
+    assert state.thinning
+
+
 def test_refits_that_take_long_are_not_done_for_a_look():
     problem = classification(seed=0)
     state = replace(first_maximum(problem), look=None, looks=0)

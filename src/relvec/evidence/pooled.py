@@ -91,7 +91,8 @@ class Pooled:
         after = None if late else self._round(problem, state, ceiling, tol)
         if after is not None:
             return after
-        if not state.looked_again:
+        # What a look adds to a model, a price would take out again.
+        if not (state.looked_again or self.price):
             return look_begun(problem, state)
         # What an approximate dictionary still promises now is its error.
         exact = state.likelihood.conjugate and not problem.design.approximate
