@@ -146,6 +146,18 @@ def test_evidence_beside_sparse_bayes_2(references, schedule):
     assert np.min(differences) > -1
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("solver", ["mackay", "em"])
+@pytest.mark.parametrize("name", CASES)
+def test_all_solvers_end_at_the_same_evidence(references, name, solver):
+    """Within 1 %, once what was pruned had its second chance."""
+    case, Phi, y, found = references[name]
+    polished = sparse_bayes(Phi, y, case["likelihood"], solver=solver)
+    expected = found["pool"].log_evidence
+
+    assert -1e-6 < polished.log_evidence - expected < 0.01 * abs(expected)
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_the_posterior_at_its_hyperparameters(references, name):
     """Where the prior precisions are the same, so are weights and evidence."""
