@@ -204,7 +204,8 @@ def _played(
             done = outcome.final and outcome.ascent.converged
             # What a function is worth beside its price, only another round tells.
             return replace(after, settled=done and not setting.price)
-        # With fewer actions at a time it would come to the same.
+        # Where Gram matrices tell all, nothing was to be gained; and with little in
+        # sight another refit is not worth it.
         if outcome.gain > -setting.tol if conjugate else outcome.final:
             return None
         refused = outcome
