@@ -11,9 +11,8 @@ from problems import random_case
 from relvec.evidence.pool import (
     Pool,
     _exchange,
-    _gain,
-    _gains,
-    _growth,
+    _moves,
+    _options,
     _target,
     climb,
 )
@@ -34,12 +33,11 @@ def dense_pool(case, variance):
 
 
 def gains(pool):
-    return _gains(pool, pool.left, _growth(pool.sparsity, pool.quality, pool.left))
+    return _options(pool, pool.left)[1]
 
 
 def target(pool, index):
-    growth = _growth(pool.sparsity, pool.quality, pool.left)
-    return _target(pool, pool.left, growth, index)
+    return _target(pool, pool.left, *_options(pool, pool.left), index)
 
 
 def evidence(case, variance):
@@ -97,10 +95,9 @@ def test_one_output_is_a_case_of_many(seed):
     one = (pool.sparsity, pool.quality, pool.left)
     twice = [np.repeat(np.atleast_2d(values), 2, axis=0) for values in one]
 
-    growth = _growth(*one)
-    assert_allclose(_growth(*twice), [growth, growth], rtol=1e-9, atol=1e-12)
-    gain = _gain(*twice[:2], _growth(*twice))
-    assert_allclose(gain, 2 * _gain(*one[:2], growth), rtol=1e-9, atol=1e-12)
+    (growth, gain), (growths, gains_of_both) = _moves(*one), _moves(*twice)
+    assert_allclose(growths, [growth, growth], rtol=1e-9, atol=1e-12)
+    assert_allclose(gains_of_both, 2 * gain, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -111,10 +108,9 @@ def test_outputs_that_share_a_covariance_are_many_that_are_equal(seed):
     Q = pool.quality * np.array([[1.0], [-0.3], [2.0]])
 
     shared, several = (S, Q, left), (np.tile(S, (3, 1)), Q, np.tile(left, (3, 1)))
-    growths = _growth(*shared), _growth(*several)
-    assert_allclose(np.tile(growths[0], (3, 1)), growths[1], rtol=1e-9, atol=1e-12)
-    gain = _gain(*several[:2], growths[1])
-    assert_allclose(_gain(*shared[:2], growths[0]), gain, rtol=1e-9, atol=1e-12)
+    (growth, gain), (growths, gains_of_all) = _moves(*shared), _moves(*several)
+    assert_allclose(np.tile(growth, (3, 1)), growths, rtol=1e-9, atol=1e-12)
+    assert_allclose(gain, gains_of_all, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("n_outputs", [1, 2])

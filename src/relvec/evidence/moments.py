@@ -52,12 +52,12 @@ def solve(moments: Moments, prior_precision: Array, noise_precision: Array) -> S
     """(6) and (7) in Gram form."""
     root = 1 / np.sqrt(prior_precision)
     size = len(root)
-    beta = noise_precision[:, None]
-    inner = moments.gram * (beta[:, :, None] * (root[:, None] * root))
+    scaled = noise_precision[:, None] * root
+    inner = moments.gram * (scaled[:, :, None] * root)
     diagonals = inner.reshape(len(inner), size * size)[:, :: size + 1]
     diagonals += 1
     factor, P = cholesky_and_inverse(inner)
-    m = (P @ (root * beta * moments.target)[:, :, None])[:, :, 0]
+    m = (P @ (scaled * moments.target)[:, :, None])[:, :, 0]
     mean = root * m
     # Not by the shorter tᵀWt − μᵀΦᵀWt − mᵀm/β: only this form, minimal at μ, forgives
     # what was lost in solving for μ.
@@ -66,7 +66,7 @@ def solve(moments: Moments, prior_precision: Array, noise_precision: Array) -> S
     residual = np.maximum(residual, 0.0)
     shared = len(mean) / len(noise_precision)
     density = shared * moments.count * np.log(noise_precision / (2 * np.pi)).sum()
-    density -= (noise_precision * residual).sum() + (m * m).sum()
+    density -= (noise_precision * residual).sum() + np.vdot(m, m)
     log_root = len(mean) / len(inner) * np.log(diagonals).sum()
     evidence = float(0.5 * density - log_root)
     return Solution(factor, P, m, mean, residual, evidence)

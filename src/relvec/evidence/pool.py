@@ -88,39 +88,42 @@ def climb(pool: Pool, tol: float, most: int) -> int:
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         while taken < most and len(pool.prior_variance):
             left = pool.left
-            growth = _growth(pool.sparsity, pool.quality, left)
-            gain = _gains(pool, left, growth)
+            growth, gain = _options(pool, left)
             best = int(gain.argmax())
             if not _is_told(pool, left, best):
                 gain = np.where(_told(pool, left), gain, 0.0)
                 best = int(gain.argmax())
             if gain[best] > tol:
-                pool.move(best, _target(pool, left, growth, best))
+                pool.move(best, _target(pool, left, growth, gain, best))
             elif most - taken < 2 or not _exchange(pool, tol):
                 break
             taken += 1
     return taken
 
 
-def _gains(pool: Pool, left: Array, growth: Array) -> Array:
-    """What moving each function to its best ν gains, where that can be told.
+def _options(pool: Pool, left: Array) -> tuple[Array, Array]:
+    """1 + δS and the gain of every function's best move, where that can be told.
 
     Less the price of those in the model afterwards.
     """
-    gain = _gain(pool.sparsity, pool.quality, growth)
+    growth, gain = _moves(pool.sparsity, pool.quality, left)
     if pool.price:
-        saved = pool.price - _loss(pool.prior_variance, pool.quality, left)
         entering = gain - pool.price * (gain > 0)
-        gain = np.where(pool.prior_variance > 0, np.maximum(gain, saved), entering)
-    return gain
+        staying = np.maximum(gain, _saved(pool, left))
+        gain = np.where(pool.prior_variance > 0, staying, entering)
+    return growth, gain
 
 
-def _target(pool: Pool, left: Array, growth: Array, index: int) -> float:
-    """The best ν of one function."""
-    if pool.price and pool.prior_variance[index] > 0:
-        saved = pool.price - _loss(pool.prior_variance, pool.quality, left)
-        if saved[index] > _gain(pool.sparsity, pool.quality, growth)[index]:
-            return 0.0
+def _saved(pool: Pool, left: Array) -> Array:
+    """What taking functions out of the model saves, less what it costs."""
+    return pool.price - _loss(pool.prior_variance, pool.quality, left)
+
+
+def _target(pool: Pool, left: Array, growth: Array, gain: Array, index: int) -> float:
+    """The best ν of one function, which gains so much."""
+    inside = pool.prior_variance[index] > 0
+    if pool.price and inside and _saved(pool, left)[index] >= gain[index]:
+        return 0.0
     at = index if pool.shared else (0, index)
     return float((growth[at] - left[at]) / pool.sparsity[at])
 
@@ -143,25 +146,20 @@ def _mean_square(Q: Array) -> Array:
     return Q[0] * Q[0] if len(Q) == 1 else np.asarray((Q * Q).mean(axis=0))
 
 
-def _growth(S: Array, Q: Array, left: Array) -> Array:
-    """1 + δS when functions of which 1 − νS is ``left`` move to their best ν.
+def _moves(S: Array, Q: Array, left: Array) -> tuple[Array, Array]:
+    """1 + δS when functions of which 1 − νS is ``left`` move to their best ν; the gain.
 
-    That is by eqs. 20, 21 with s = S/left and q = Q/left, eq. 23; for one S, which has
-    no axis of outputs, it is Q²/S unless the best ν is zero.
+    The best ν is that of eqs. 20, 21 with s = S/left and q = Q/left, eq. 23; for one S,
+    which has no axis of outputs, 1 + δS is Q²/S unless the best ν is zero.
     """
     if S.ndim < Q.ndim:
-        return np.maximum(_mean_square(Q) / S, left)
-    left = np.maximum(left, _DETERMINED)
-    return left + S / best_precision(S / left, Q / left)
-
-
-def _gain(S: Array, Q: Array, growth: Array) -> Array:
-    """What functions gain by moving."""
-    if S.ndim < Q.ndim:
         ratio = _mean_square(Q) / S
-        return 0.5 * len(Q) * (ratio - ratio / growth - np.log(growth))
+        growth = np.maximum(ratio, left)
+        return growth, 0.5 * len(Q) * (ratio - ratio / growth - np.log(growth))
+    left = np.maximum(left, _DETERMINED)
+    growth = left + S / best_precision(S / left, Q / left)
     ratio = Q * Q / S
-    return 0.5 * (ratio - ratio / growth - np.log(growth)).sum(axis=0)
+    return growth, 0.5 * (ratio - ratio / growth - np.log(growth)).sum(axis=0)
 
 
 def _loss(prior_variance: Array, Q: Array, left: Array) -> Array:
@@ -188,8 +186,8 @@ def _exchange(pool: Pool, tol: float) -> bool:
     entrant = np.where(usable, _promise(sparsity, quality), -np.inf).argmax(axis=1)
     pairs = (..., np.arange(len(inside)), entrant)
     sparsity, quality = sparsity[pairs], quality[pairs]
-    growth = _growth(sparsity, quality, np.ones_like(sparsity))
-    gain = np.where(usable[pairs], _gain(sparsity, quality, growth) - lost, -np.inf)
+    growth, gain = _moves(sparsity, quality, np.ones_like(sparsity))
+    gain = np.where(usable[pairs], gain - lost, -np.inf)
     leaver = int(gain.argmax())
     if gain[leaver] <= tol:
         return False
@@ -204,4 +202,4 @@ def _promise(S: Array, Q: Array) -> Array:
     if S.ndim < Q.ndim:
         return _mean_square(Q) / S
     flat = S.reshape(len(S), -1), Q.reshape(len(Q), -1)
-    return _gain(*flat, _growth(*flat, np.ones((len(S), 1)))).reshape(S.shape[1:])
+    return _moves(*flat, np.ones((len(S), 1)))[1].reshape(S.shape[1:])
