@@ -1,10 +1,13 @@
 """Basis functions and their subsets."""
 
+from functools import partial
+
 import numpy as np
+import pytest
 from numpy.testing import assert_allclose
 
 from relvec.basis import Basis, Group, blocks
-from relvec.kernels import Columns, Gaussian, Linear
+from relvec.kernels import Columns, Gaussian, Linear, Sigmoid
 
 RNG = np.random.default_rng(0)
 X, CENTRES = RNG.standard_normal((7, 2)), RNG.standard_normal((5, 2))
@@ -47,6 +50,25 @@ def test_blocked_evaluation_is_the_same(monkeypatch):
     monkeypatch.setattr("relvec.basis.BLOCK_ENTRIES", 8)
 
     assert_allclose(basis(X), whole)
+
+
+@pytest.mark.parametrize("kernel", [Gaussian(1.0), Sigmoid()])
+def test_all_rows_as_centres(kernel, monkeypatch):
+    """Of a symmetric matrix little more than half is evaluated."""
+    monkeypatch.setattr("relvec.basis._TURNED_ENTRIES", 1)
+    monkeypatch.setattr("relvec.basis._LEAST_COLUMNS", 4)
+    rows, evaluated = RNG.standard_normal((40, 2)), []
+    seen = partial(_counted, evaluated)
+    monkeypatch.setattr("relvec.basis.evaluated", seen)
+
+    assert_allclose(Basis.of(kernel, rows, bias=True)(rows)[:, 1:], kernel(rows, rows))
+    least = 0.5 if kernel.positive_definite else 1
+    assert sum(evaluated) == pytest.approx(least * 40 * 40, rel=0.1)
+
+
+def _counted(sizes, kernel, rows, centres):
+    sizes.append(len(rows) * len(centres))
+    return kernel(rows, centres)
 
 
 def test_several_kernels_one_after_the_other():

@@ -81,8 +81,14 @@ class Group:
     def fill(self, X: AnyArray, functions: Array) -> None:
         width = max(*X.shape, 1)
         entries = min(BLOCK_ENTRIES, max(_TURNED_ENTRIES, _LEAST_COLUMNS * width))
+        # Of a matrix that is symmetric, what is above the diagonal is known by then.
+        mirrored = self.positive_definite and _same_rows(X, self.centres)
         for columns in blocks(len(self), width, entries):
-            functions[:, columns] = evaluated(self.kernel, X, self.centres[columns])
+            start = columns.start if mirrored else 0
+            values = evaluated(self.kernel, X[start:], self.centres[columns])
+            functions[start:, columns] = values
+            if mirrored:
+                functions[columns, columns.stop :] = values[columns.stop - start :].T
 
     def subset(self, chosen: Indices) -> "Group":
         return Group(self.kernel, self.centres[chosen])
@@ -153,6 +159,11 @@ def evaluated(kernel: Kernel, X: AnyArray, Z: AnyArray) -> Array:
     """The kernel matrix as an array, whether or not it comes as a sparse one."""
     values: Any = kernel(X, Z)
     return values.toarray() if kernel.compact else values
+
+
+def _same_rows(X: AnyArray, Z: AnyArray) -> bool:
+    """Whether they are the same numbers; objects are not looked into."""
+    return X is Z or (X.dtype != object and np.array_equal(X, Z))
 
 
 def as_rows(X: AnyArray) -> AnyArray:
