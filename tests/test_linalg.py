@@ -1,5 +1,6 @@
 """Stacks of triangular solves, safe norms, threads."""
 
+import threading
 from threading import Barrier, Event, Thread
 
 import numpy as np
@@ -52,6 +53,7 @@ def test_norms_of_any_magnitude():
     expected = factors * np.sqrt(weights @ unit**2)
     assert_allclose(norms, expected, rtol=1e-12)
     assert_allclose(column_norms(np.zeros((3, 2)), np.ones(3)), 0)
+    assert np.all(column_norms(np.full((3, 2), 1e-310), np.ones(3)) == 0)
 
 
 def blas_threads():
@@ -102,10 +104,37 @@ def test_wide_products_on_threads(monkeypatch, n_threads, shape):
     """Into a part of an array as well, whose rest stays as it was."""
     monkeypatch.setattr("relvec.linalg.available_threads", lambda: n_threads)
     monkeypatch.setattr("relvec.linalg._WIDE_PRODUCT", 1)
+    monkeypatch.setattr("relvec.linalg._LEAST_COLUMNS", 2)
     left, right = RNG.standard_normal(shape), RNG.standard_normal((5, 7))
     room = np.zeros((*shape[:-1], 9))
-    wide_product(left, right, out=room[..., 1:8])
+    with single_threaded():
+        wide_product(left, right, out=room[..., 1:8])
+        product = wide_product(left, right)
 
-    assert_allclose(wide_product(left, right), left @ right)
+    assert_allclose(product, left @ right)
     assert_allclose(room[..., 1:8], left @ right)
     assert not room[..., [0, 8]].any()
+
+
+def test_wide_products_are_the_same_on_any_number_of_threads(monkeypatch):
+    left, right = RNG.standard_normal((7, 101)), RNG.standard_normal((101, 5003))
+    found = []
+    for n_threads in (1, 2, 3):
+        monkeypatch.setattr("relvec.linalg.available_threads", lambda n=n_threads: n)
+        with single_threaded():
+            found.append(wide_product(left, right))
+
+    assert all(np.array_equal(found[0], each) for each in found)
+
+
+def test_threads_end_with_the_fit_they_worked_for(monkeypatch):
+    monkeypatch.setattr("relvec.linalg.available_threads", lambda: 2)
+    before = set(threading.enumerate())
+    with single_threaded():
+        wide_product(np.ones((7, 100)), np.ones((100, 5000)))
+        workers = set(threading.enumerate()) - before
+    for worker in workers:
+        worker.join(timeout=10)
+
+    assert workers
+    assert not any(worker.is_alive() for worker in workers)

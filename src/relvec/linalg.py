@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, cached_property
+from itertools import pairwise
 from threading import Lock, local
 from typing import Any
 
@@ -15,11 +16,14 @@ from relvec.typing import Array
 
 # Numbers within these bounds have sums of squares within the range of float64.
 SQUARABLE = (1e-140, 1e140)
+_LEAST_NORM = np.finfo(float).tiny  # has a finite reciprocal
 # Entries of a temporary that fits into the processor's cache.
 _CACHED_ENTRIES = 32_768
 # Multiplications from which a product is worth waking the other threads for.
 _LARGE_PRODUCT = 1e9
-_WIDE_PRODUCT = 2e7
+_WIDE_PRODUCT = 3e6
+# It is cut into parts of so many columns at least.
+_LEAST_COLUMNS, _MOST_PARTS = 480, 8
 
 
 def cholesky(stack: Array) -> Array:
@@ -84,7 +88,10 @@ def stacked(matrices: list[Array]) -> Array:
 
 
 def column_norms(matrix: Array, row_weights: Array) -> Array:
-    """√(Σₙ vₙ φₙₘ²) per column, for entries of any magnitude."""
+    """√(Σₙ vₙ φₙₘ²) per column, for entries of any magnitude.
+
+    0 where that is below the smallest normal number.
+    """
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         squares = weighted_squares(matrix, row_weights)
     smallest, largest = SQUARABLE
@@ -92,7 +99,8 @@ def column_norms(matrix: Array, row_weights: Array) -> Array:
         return np.sqrt(squares)
     peak = np.maximum(matrix.max(axis=0, initial=0.0), -matrix.min(axis=0, initial=0.0))
     unit = np.where(peak > 0, peak, 1.0)
-    return peak * np.sqrt(weighted_squares(matrix / unit, row_weights))
+    norms = peak * np.sqrt(weighted_squares(matrix / unit, row_weights))
+    return np.where(norms < _LEAST_NORM, 0.0, norms)
 
 
 def weighted_squares(matrix: Array, row_weights: Array) -> Array:
@@ -126,6 +134,11 @@ class _Threads:
         self.before = 1
         self.limiter: Any = None
 
+    @cached_property
+    def executor(self) -> ThreadPoolExecutor:
+        """Threads beside the one that fits, kept until the last fit ends."""
+        return ThreadPoolExecutor(max(1, self.before - 1))
+
     def enter(self) -> None:
         with self.lock:
             if self.fits == 0:
@@ -139,6 +152,9 @@ class _Threads:
             self.fits -= 1
             if self.fits == 0:
                 self.limiter.restore_original_limits()
+                if "executor" in vars(self):
+                    self.executor.shutdown(wait=False)
+                    del self.executor
 
 
 _threads = _Threads()
@@ -173,21 +189,28 @@ def wide_product(left: Array, right: Array, out: Array | None = None) -> Array:
     """left @ right for a ``right`` (..., r, M) of many columns, shared out to threads.
 
     By threads of our own, each with single-threaded BLAS: waking those of BLAS costs
-    more than it saves here.
+    more than it saves here. The parts do not depend on the number of threads, and so
+    the result does not either.
     """
-    n_threads, n_columns = available_threads(), right.shape[-1]
-    if n_threads == 1 or left.size * n_columns < _WIDE_PRODUCT:
+    n_columns = right.shape[-1]
+    n_parts = min(_MOST_PARTS, n_columns // _LEAST_COLUMNS)
+    if n_parts < 2 or left.size * n_columns < _WIDE_PRODUCT:
         return np.matmul(left, right, out=out)
     if out is None:
         shape = np.broadcast_shapes(left.shape[:-2], right.shape[:-2])
         out = np.empty((*shape, left.shape[-2], n_columns))
-    bounds = np.linspace(0, n_columns, n_threads + 1).astype(int)
 
-    def part(start: int, stop: int) -> None:
-        np.matmul(left, right[..., start:stop], out=out[..., start:stop])
+    def multiply(part: tuple[int, int]) -> None:
+        columns = slice(*part)
+        np.matmul(left, right[..., columns], out=out[..., columns])
 
-    with ThreadPoolExecutor(n_threads) as executor:
-        list(executor.map(part, bounds[:-1], bounds[1:]))
+    parts = list(pairwise(n_columns * place // n_parts for place in range(n_parts + 1)))
+    n_shared = n_parts - n_parts // available_threads()
+    waiting = [_threads.executor.submit(multiply, part) for part in parts[:n_shared]]
+    for part in parts[n_shared:]:
+        multiply(part)
+    for future in waiting:
+        future.result()
     return out
 
 

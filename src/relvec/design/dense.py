@@ -5,7 +5,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from relvec.design.held import HeldDesign
-from relvec.linalg import SQUARABLE, column_norms, same, threads_for, weighted_squares
+from relvec.linalg import (
+    SQUARABLE,
+    column_norms,
+    same,
+    threads_for,
+    weighted_squares,
+    wide_product,
+)
 from relvec.typing import Array
 
 
@@ -32,11 +39,10 @@ class DenseDesign(HeldDesign):
         return np.stack([weighted_squares(scaled, w) for w in row_weights.T])
 
     def _divided(self, columns: Array, divisors: Array) -> Array:
-        return columns / divisors
+        return columns * (1 / divisors)  # several times as fast as divisions
 
     def _inner(self, left: Array, row_weights: Array, right: Array) -> Array:
-        with threads_for(right.size * left.shape[1]):
-            return (left * row_weights[:, None]).T @ right
+        return wide_product((left * row_weights[:, None]).T, right)
 
     def _gram(self, columns: Array, row_weights: Array) -> Array:
         # A matrix by its own transpose is half the work; equal weights need no copy.
