@@ -96,7 +96,8 @@ class Pooled:
             return look_begun(problem, state)
         # What an approximate dictionary still promises now is its error.
         exact = state.likelihood.conjugate and not problem.design.approximate
-        if exact and self.single.worthwhile(state).size:
+        # Where Gram matrices are out of digits no round has polished the noise.
+        if exact and (not state.settled or self.single.worthwhile(state).size):
             return self._single_step(problem, state)
         thin = self.price > 0 and not state.thinning
         return replace(

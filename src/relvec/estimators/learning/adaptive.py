@@ -151,10 +151,12 @@ class Moving:
         prior = ScalePrior(np.mean(ends, axis=0)[None], _TAMED) if tamed else None
         own = OwnScales(Range(*ends), steps=_STEPS, prior=prior)
         left = start
-        path = self._path(own.thinner(start, data, self._observed), given)
-        if path.models:
-            chosen = path.chosen()
-            left, data = chosen.functions, chosen.observed
+        # Without noise there is nothing that scales could be learned by.
+        if not self.fit.likelihood.noiseless:
+            path = self._path(own.thinner(start, data, self._observed), given)
+            if path.models:
+                chosen = path.chosen()
+                left, data = chosen.functions, chosen.observed
         held = left.held(data)
         try:
             evidence = held.log_evidence
