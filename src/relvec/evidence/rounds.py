@@ -15,7 +15,7 @@ from relvec.typing import AnyArray, Array, Indices
 
 _LOOSE = (1.0, 0.1)  # early tolerances: at most, and as a share of the best gain
 _LATE = 0.3  # no more than this in sight, a round goes all the way
-_NEWTON_TOL = 0.1  # at most; a coarser search is not finished by it
+_NEWTON_TOL = 0.1  # at most
 _EARLY_NEWTON, _LATE_NEWTON = 2, 100
 _SHORT_LIST = 2  # candidates looked at for each that joins
 _MOST_LIKE = 0.95  # |cosine| of candidates that have room in a pool, all of them
@@ -173,7 +173,7 @@ def play(
         start=None if taken else before,
         ceiling=ceiling,
         tol=min(_NEWTON_TOL, loose),
-        most=_LATE_NEWTON if final and tol <= _NEWTON_TOL else _EARLY_NEWTON,
+        most=_LATE_NEWTON if final else _EARLY_NEWTON,
     )
     gain = ascent.solution.log_evidence - before.log_evidence
     return Outcome(columns[inside[ascent.chosen]], ascent, gain, final)
