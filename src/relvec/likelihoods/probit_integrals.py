@@ -31,6 +31,7 @@ _ENTRIES = 50_000  # rows × classes × nodes at a time, to stay in cache
 _ROOT_2 = np.sqrt(2.0)
 _RATIO = np.sqrt(2 / np.pi)
 _LOG_NORMAL = -0.5 * np.log(2 * np.pi)
+_ONE = np.ones((1, 1))  # the rate of all rows and classes
 
 
 @dataclass(frozen=True)
@@ -48,13 +49,12 @@ def orthant(
     """For distances (N, J), in blocks of rows; with ``rate`` (N, J) Φ(rate·u + d)."""
     n_rows, n_others = distance.shape
     if n_others == 1:
-        return _half_line(distance, np.ones_like(distance) if rate is None else rate)
+        return _half_line(distance, _ONE if rate is None else rate)
     log_z, slope = np.empty(n_rows), np.empty((n_rows, n_others))
     curvature = np.empty((n_rows, n_others, n_others))
 
     def integrate(rows: slice) -> None:
-        d = distance[rows]
-        part = _orthant(d, np.ones_like(d) if rate is None else rate[rows], n_nodes)
+        part = _orthant(distance[rows], _ONE if rate is None else rate[rows], n_nodes)
         log_z[rows], slope[rows], curvature[rows] = part
 
     parts = _row_blocks(n_rows, n_others)
