@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from relvec import RVC, Mrvm1
 from relvec.design import DenseDesign
 from relvec.evidence import Problem
 from relvec.evidence.mode import posterior_at_mode
@@ -181,3 +182,18 @@ def test_a_wide_cavity_does_not_make_the_search_swing():
     variance = np.einsum("ni,ij,nj->n", Phi, mode.posterior.covariance[0], Phi)
     goal = mode.likelihood.cavities(y, mode.eta, variance, np.ones(30))
     assert np.max(np.abs(np.log1p(goal) - np.log1p(mode.likelihood.cavity))) < 0.02
+
+
+def test_classes_that_can_be_separated_do_not_run_away():
+    """Their evidence rises with ever larger weights, until digits are out."""
+    y = np.arange(100) % 2
+    apart = 2.4 * (2 * y - 1)[:, None] / np.sqrt(5)
+    X = np.random.default_rng(0).standard_normal((100, 5)) + apart
+    settings = {"gamma": 0.2, "fit_intercept": False}
+    model = RVC(multi_class=Mrvm1(posterior="moments"), **settings).fit(X, y)
+
+    posterior = model.model_.posterior
+    size = np.sqrt(np.mean(model.model_.basis(X) ** 2, axis=0))
+    added = size / np.sqrt(posterior.prior_precision)
+    assert np.all(model.predict(X) == y)
+    assert added.max() == pytest.approx(100)

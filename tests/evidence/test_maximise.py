@@ -1,5 +1,7 @@
 """The driver: limits, clock, trace, callbacks, units."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -7,7 +9,16 @@ from problems import gaussian_kernel
 
 from relvec.data import noisy_sinc
 from relvec.design import DenseDesign
-from relvec.evidence import Limits, Problem, Sequential, Status, maximise
+from relvec.evidence import (
+    FixedPoint,
+    Limits,
+    MacKay,
+    Pooled,
+    Problem,
+    Sequential,
+    Status,
+    maximise,
+)
 from relvec.likelihoods import Gaussian
 
 
@@ -97,3 +108,31 @@ def test_functions_come_back_in_the_dictionarys_order():
     active = maximise(problem(), Sequential()).posterior.active
 
     assert np.all(np.diff(active) > 0)
+
+
+@pytest.mark.parametrize("maximiser", [Sequential(), Pooled(), FixedPoint(MacKay())])
+@pytest.mark.parametrize("factor", [1.0, 1e3])
+def test_priors_are_no_broader_than_they_may_be(maximiser, factor):
+    """In the units of the targets; it costs evidence, and is no search in vain."""
+    given = problem(factor)
+    free = maximise(given, maximiser)
+    broadest = 0.3 * factor
+    bound = np.full(given.design.shape[1], broadest)
+    held = maximise(replace(given, broadest=bound), maximiser)
+
+    assert free.posterior.prior_precision.min() < broadest**-2
+    assert held.posterior.prior_precision.min() == pytest.approx(broadest**-2)
+    assert held.log_evidence < free.log_evidence
+    assert len(held.posterior.active) > 3
+    assert held.status.success
+
+
+def test_a_start_is_no_broader_than_it_may_be():
+    given = problem()
+    start = np.where(np.arange(given.design.shape[1]) < 2, 1e-6, np.inf)
+    bound = np.full(given.design.shape[1], 2.0)
+    fit = maximise(
+        replace(given, start=start, broadest=bound), Pooled(), Limits(max_iter=0)
+    )
+
+    assert_allclose(fit.posterior.prior_precision, 0.25)

@@ -111,3 +111,24 @@ def test_a_step_out_of_digits_is_not_taken():
     model = RVR(kernel).fit(X, y)
 
     assert_allclose(model.predict(X), y, atol=0.01)
+
+
+def test_precisions_have_a_least():
+    """Those that it does not hold are where no derivative is left."""
+    case = random_case(3, n_active=6)
+    settings = {"ceiling": np.array([CEILING]), "tol": 1e-8, "most": 200}
+    start = (gram_form(case), case.alpha, case.seen.noise_precision)
+    free = ascend(*start, **settings)
+    least = np.zeros(len(case.alpha))
+    least[free.chosen[0]] = 5 * free.prior_precision[0]
+    held = ascend(*start, **settings, least=least)
+
+    alpha, floor = held.prior_precision, least[held.chosen]
+    gradient, _ = _derivatives(held, free=True)
+    at_floor = np.append(alpha <= floor, False)
+    assert held.converged
+    assert np.all(alpha >= floor)
+    assert at_floor.any()
+    assert np.all(gradient[at_floor] < 0)
+    assert_allclose(gradient[~at_floor], 0, atol=1e-5)
+    assert held.solution.log_evidence < free.solution.log_evidence

@@ -130,6 +130,32 @@ def test_the_climb_ends_where_nothing_gains(seed, n_outputs):
 
 @pytest.mark.parametrize("n_outputs", [1, 2])
 @pytest.mark.parametrize("seed", range(4))
+def test_bounded_variances(seed, n_outputs):
+    """A function goes as far as it may, and gains what that is worth."""
+    case = random_case(seed, n_outputs=n_outputs)
+    variance = some_variance(case)
+    free = dense_pool(case, variance)
+    largest = max(target(free, index) for index in range(len(variance)))
+    most = np.full(len(variance), 0.5 * largest)
+    pool = replace(dense_pool(case, variance), most_variance=most)
+    at_bound = 0
+    for index, gain in enumerate(gains(pool)):
+        nu = target(pool, index)
+        assert_allclose(nu, min(target(free, index), most[index]), rtol=1e-7, atol=1e-9)
+        at_bound += nu > 0.999 * most[index]
+        moved = variance.copy()
+        moved[index] = max(nu, 0.0)
+        difference = evidence(case, moved) - evidence(case, variance)
+        assert_allclose(gain, difference, rtol=1e-6, atol=1e-8)
+
+    assert at_bound
+    pool = replace(dense_pool(case, 0 * variance), most_variance=most)
+    climb(pool, 1e-6, 1000)
+    assert np.all(pool.prior_variance <= most * (1 + 1e-9))
+
+
+@pytest.mark.parametrize("n_outputs", [1, 2])
+@pytest.mark.parametrize("seed", range(4))
 def test_priced_gains_are_differences_of_the_priced_evidence(seed, n_outputs):
     case = random_case(seed, n_outputs=n_outputs)
     variance = some_variance(case)

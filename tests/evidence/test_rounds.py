@@ -1,11 +1,15 @@
 """Who joins a pool."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from relvec.data import noisy_sinc
+from relvec import RVC
+from relvec.data import noisy_sinc, two_mixtures
 from relvec.design import DenseDesign
 from relvec.evidence import Pooled, Problem
+from relvec.evidence.mode import posterior_at_mode
 from relvec.evidence.rounds import Rounds
 from relvec.kernels import Gaussian
 from relvec.likelihoods import gaussian_noise
@@ -24,3 +28,21 @@ def test_candidates_may_be_more_alike_where_all_have_room(width, least, most):
 
     assert 8 <= len(chosen.columns) <= width
     assert least < cosines.max() < most
+
+
+def test_a_model_whose_evidence_is_no_number_is_not_taken(monkeypatch):
+    """As that of a posterior that was not found."""
+    X, y = two_mixtures(200, seed=0)
+    calls = []
+
+    def failing(*arguments, **settings):
+        mode = posterior_at_mode(*arguments, **settings)
+        calls.append(mode)
+        return replace(mode, log_evidence=np.nan) if len(calls) > 2 else mode
+
+    monkeypatch.setattr("relvec.evidence.pooled.posterior_at_mode", failing)
+    model = RVC(gamma=1.0).fit(X, y)
+
+    assert len(calls) > 2
+    assert np.isfinite(model.history_["log_evidence"]).all()
+    assert model.score(X, y) > 0.85

@@ -16,6 +16,11 @@ from relvec.typing import AnyArray, Array, Indices
 _NEARLY_ALL = 0.9  # of the observations
 
 
+# Standard deviations of what a function adds to η, beside noise of size one, where
+# moments are matched. Classes that can be separated would have it grow for ever.
+_LARGEST_PREDICTOR = 1e2
+
+
 @dataclass(frozen=True)
 class Problem:
     """A dictionary, targets and their likelihood; what stays fixed during a fit."""
@@ -30,6 +35,8 @@ class Problem:
     # the model yet, nan where the solver is to decide.
     start: Array | None = None
     scale: float = 1.0  # the user's targets are so many times these
+    # (M,) the largest prior standard deviation of each weight, in the user's units.
+    broadest: Array | None = None
 
     @property
     def precision_units(self) -> Array:
@@ -49,6 +56,18 @@ class Problem:
             return None
         with np.errstate(divide="ignore", invalid="ignore"):
             return self.start / self.precision_units
+
+    @property
+    def least_precision(self) -> Array | None:
+        """(M,) that α may become, in the units of the engine."""
+        if self.broadest is not None:
+            units = np.maximum(self.precision_units, np.finfo(float).tiny)
+            return self.broadest**-2 / units
+        if self.likelihood.matching is None:
+            return None
+        # Columns of the engine have the norm one.
+        count = float(self.sample_weight.sum())
+        return np.full(self.design.shape[1], 1 / (count * _LARGEST_PREDICTOR**2))
 
 
 class Status(Enum):

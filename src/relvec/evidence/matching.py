@@ -55,7 +55,8 @@ def matched_posterior(
         goal = likelihood.cavities(y, here.eta, variance, weight)
         apart = np.log1p(goal) - spread.place
         mismatch = float(np.max(np.abs(apart), initial=0.0))
-        if size < _DECREMENT[rough] and mismatch < _MISMATCH[rough]:
+        matched = size < _DECREMENT[rough] and mismatch < _MISMATCH[rough]
+        if matched or not np.isfinite(size):
             break
         mean = _stepped(problem, likelihood, here, seen, posterior)
         if size < _NEAR:

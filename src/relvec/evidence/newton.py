@@ -42,6 +42,7 @@ class Ascent:
     noise_precision: Array
     solution: Solution
     converged: bool = False
+    least: Array | None = None  # (n,) that α may become
 
     def moved(self, step: Array, ceiling: Array | None) -> "Ascent | None":
         """Along a step of (log α, log β); without a ceiling β stays.
@@ -50,6 +51,8 @@ class Ascent:
         """
         n_active = len(self.chosen)
         alpha = self.prior_precision * np.exp(step[:n_active])
+        if self.least is not None:
+            alpha = np.maximum(alpha, self.least)
         beta = self.noise_precision
         if ceiling is not None:
             beta = np.minimum(beta * np.exp(step[n_active:]), ceiling)
@@ -57,7 +60,8 @@ class Ascent:
             solution = solve(self.moments, alpha, beta)
         except np.linalg.LinAlgError:
             return None
-        return Ascent(self.moments, self.chosen, alpha, beta, solution)
+        place = (self.moments, self.chosen, alpha, beta)
+        return Ascent(*place, solution, least=self.least)
 
 
 def ascend(
@@ -69,11 +73,15 @@ def ascend(
     ceiling: Array | None,
     tol: float,
     most: int,
+    least: Array | None = None,
 ) -> Ascent:
     """At most so many steps from a ``start``; a ceiling (K,) lets the noise move."""
+    if least is not None:
+        prior_precision = np.maximum(prior_precision, least)
     solution = start or solve(moments, prior_precision, noise_precision)
     chosen = np.arange(len(prior_precision))
-    state = Ascent(moments, chosen, prior_precision, noise_precision, solution)
+    place = (moments, chosen, prior_precision, noise_precision)
+    state = Ascent(*place, solution, least=least)
     for _ in range(most):
         lighter = _without_idle(state)
         if lighter is not None:
@@ -116,13 +124,24 @@ def _without_idle(state: Ascent) -> Ascent | None:
 
 def _restricted(state: Ascent, stay: Indices) -> Ascent:
     moments, alpha = state.moments.subset(stay), state.prior_precision[stay]
-    solution = solve(moments, alpha, state.noise_precision)
-    return Ascent(moments, state.chosen[stay], alpha, state.noise_precision, solution)
+    return replace(
+        state,
+        moments=moments,
+        chosen=state.chosen[stay],
+        prior_precision=alpha,
+        solution=solve(moments, alpha, state.noise_precision),
+        least=state.least if state.least is None else state.least[stay],
+    )
 
 
 def _step(state: Ascent, ceiling: Array | None) -> tuple[Array, bool]:
     """Newton's step, and whether the evidence is concave here."""
     gradient, curvature = _derivatives(state, free=ceiling is not None)
+    if state.least is not None:
+        held = np.flatnonzero(state.prior_precision <= state.least)
+        held = held[gradient[held] < 0]
+        gradient[held] = curvature[held] = curvature[:, held] = 0
+        curvature[held, held] = 1
     factor, failed = lapack.dpotrf(curvature.T, lower=1, clean=0)
     if not failed:
         return lapack.dpotrs(factor, gradient, lower=1)[0], True

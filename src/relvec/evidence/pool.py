@@ -33,6 +33,7 @@ class Pool:
     prior_variance: Array  # (P,) ν
     least_sparsity: Array  # (P,) or (K, P) an S up to here is rounding
     price: float = 0.0  # nats that every function in the model has to be worth
+    most_variance: Array | None = None  # (P,) that ν may become
 
     @property
     def shared(self) -> bool:
@@ -106,7 +107,7 @@ def _options(pool: Pool, left: Array) -> tuple[Array, Array]:
 
     Less the price of those in the model afterwards.
     """
-    growth, gain = _moves(pool.sparsity, pool.quality, left)
+    growth, gain = _moves(pool.sparsity, pool.quality, left, pool.most_variance)
     if pool.price:
         entering = gain - pool.price * (gain > 0)
         staying = np.maximum(gain, _saved(pool, left))
@@ -146,18 +147,24 @@ def _mean_square(Q: Array) -> Array:
     return Q[0] * Q[0] if len(Q) == 1 else np.asarray((Q * Q).mean(axis=0))
 
 
-def _moves(S: Array, Q: Array, left: Array) -> tuple[Array, Array]:
+def _moves(
+    S: Array, Q: Array, left: Array, most: Array | None = None
+) -> tuple[Array, Array]:
     """1 + δS when functions of which 1 − νS is ``left`` move to their best ν; the gain.
 
     The best ν is that of eqs. 20, 21 with s = S/left and q = Q/left, eq. 23; for one S,
-    which has no axis of outputs, 1 + δS is Q²/S unless the best ν is zero.
+    which has no axis of outputs, 1 + δS is Q²/S unless the best ν is zero. It is not
+    larger than ``most``.
     """
     if S.ndim < Q.ndim:
         ratio = _mean_square(Q) / S
         growth = np.maximum(ratio, left)
+        if most is not None:
+            growth = np.fmin(growth, left + most * S)
         return growth, 0.5 * len(Q) * (ratio - ratio / growth - np.log(growth))
     left = np.maximum(left, _DETERMINED)
-    growth = left + S / best_precision(S / left, Q / left)
+    variance = 1 / best_precision(S / left, Q / left)
+    growth = left + S * (variance if most is None else np.minimum(variance, most))
     ratio = Q * Q / S
     return growth, 0.5 * (ratio - ratio / growth - np.log(growth)).sum(axis=0)
 
@@ -186,7 +193,9 @@ def _exchange(pool: Pool, tol: float) -> bool:
     entrant = np.where(usable, _promise(sparsity, quality), -np.inf).argmax(axis=1)
     pairs = (..., np.arange(len(inside)), entrant)
     sparsity, quality = sparsity[pairs], quality[pairs]
-    growth, gain = _moves(sparsity, quality, np.ones_like(sparsity))
+    most = pool.most_variance
+    most = most if most is None else most[outside][entrant]
+    growth, gain = _moves(sparsity, quality, np.ones_like(sparsity), most)
     gain = np.where(usable[pairs], gain - lost, -np.inf)
     leaver = int(gain.argmax())
     if gain[leaver] <= tol:

@@ -245,7 +245,8 @@ def _confirmed(
         evidence = mode.log_evidence
         in_gram_form &= problem.design.approximate
     more = len(outcome.active) - len(state.active)
-    if evidence - setting.price * more <= state.log_evidence + least:
+    # An evidence that is not a number is not higher.
+    if not evidence - setting.price * more > state.log_evidence + least:
         return None
     if not in_gram_form:
         return state_at(problem, mode, state.gram)

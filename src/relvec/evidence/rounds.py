@@ -1,6 +1,6 @@
 """One round: candidates join the model in a pool, where all is searched at once."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -164,7 +164,13 @@ def play(
     variance[: len(state.active)] = 1 / state.prior_precision
     beta = state.observations.noise_precision
     before = state.solution or _solved(moments, variance, beta)
-    taken = climb(_pool(moments, variance, beta, before, price), loose, most)
+    pool = _pool(moments, variance, beta, before, price)
+    least = problem.least_precision
+    if least is not None:
+        least = least[columns]
+        with np.errstate(divide="ignore"):
+            pool = replace(pool, most_variance=1 / least)
+    taken = climb(pool, loose, most)
     inside = np.flatnonzero(variance)
     ascent = ascend(
         moments.subset(inside),
@@ -174,6 +180,7 @@ def play(
         ceiling=ceiling,
         tol=min(_NEWTON_TOL, loose),
         most=_LATE_NEWTON if final else _EARLY_NEWTON,
+        least=least if least is None else least[inside],
     )
     gain = ascent.solution.log_evidence - before.log_evidence
     return Outcome(columns[inside[ascent.chosen]], ascent, gain, final)

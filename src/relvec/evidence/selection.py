@@ -33,23 +33,25 @@ class Proposals:
     change: Array  # (M,) |Δ log α|; inf for additions and deletions, 0 for staying out
 
 
-def proposals(stats: Statistics) -> Proposals:
-    """For all functions."""
+def proposals(stats: Statistics, least: Array | None = None) -> Proposals:
+    """For all functions; ``least`` (M,) is how small α may become."""
     S, Q = stats.sparsity_in, stats.quality_in
     usable = (stats.least_sparsity < S).all(axis=0)
     precision = best_precision(np.where(usable, S, 1.0), np.where(usable, Q, 0.0))
-    precision = np.maximum(precision, _least_precision(stats))
+    smallest = _least_precision(stats, least)
+    precision = np.maximum(precision, smallest)
     gain = addition_gain(precision, S, Q)
     change = np.where(np.isfinite(precision), np.inf, 0.0)
     current = np.full(len(gain), np.inf)
     inside = stats.active
     if len(inside):
         current[inside] = stats.prior_precision
-        precision[inside], gain[inside], change[inside] = _active_proposals(stats)
+        active = _active_proposals(stats, smallest[inside])
+        precision[inside], gain[inside], change[inside] = active
     return Proposals(current, precision, gain, change)
 
 
-def _active_proposals(stats: Statistics) -> tuple[Array, Array, Array]:
+def _active_proposals(stats: Statistics, smallest: Array) -> tuple[Array, Array, Array]:
     """Re-estimation or deletion of each active function."""
     alpha, variance, mu = stats.prior_precision, stats.variances, stats.mean
     # γ = 1 − αΣ = S/α: each form is exact where the other one cancels.
@@ -58,7 +60,7 @@ def _active_proposals(stats: Statistics) -> tuple[Array, Array, Array]:
     gamma = np.where(shrinks, 1 - product, ratio.clip(0, 1))
     shrunk = np.where(shrinks, product, 1 - gamma)
     best = best_precision(gamma / variance, mu / variance)  # s, q by eq. 23
-    precision = np.maximum(best, _least_precision(stats))
+    precision = np.maximum(best, smallest)
     stays = np.isfinite(precision)
     target = np.where(stays, precision, alpha)
     gain = np.where(
@@ -70,8 +72,12 @@ def _active_proposals(stats: Statistics) -> tuple[Array, Array, Array]:
     return precision, gain, change
 
 
-def _least_precision(stats: Statistics) -> float:
-    return float(_BROADEST_PRIOR * stats.noise_precision.max())
+def _least_precision(stats: Statistics, least: Array | None) -> Array:
+    """(M,) that rounding bears, or more if that is asked for."""
+    borne = float(_BROADEST_PRIOR * stats.noise_precision.max())
+    if least is None:
+        return np.full(stats.sparsity_in.shape[1], borne)
+    return np.maximum(least, borne)
 
 
 def best_precision(sparsity_out: Array, quality_out: Array) -> Array:

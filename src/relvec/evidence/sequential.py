@@ -52,6 +52,8 @@ class Sequential:
         if problem.start_precision is not None:
             active = np.flatnonzero(np.isfinite(problem.start_precision))
             alpha = problem.start_precision[active]
+            if problem.least_precision is not None:
+                alpha = np.maximum(alpha, problem.least_precision[active])
         start = np.zeros((problem.y.shape[1], len(active)))
         mode = posterior_at_mode(problem, problem.likelihood, active, alpha, start)
         return state_at(problem, mode)
@@ -137,7 +139,8 @@ class Sequential:
         after = updated(state, gram, float(state.proposals.gain[index]))
         after = replace(after, cursor=index + 1)
         if after.updates < self.refresh_interval and not is_fragile(after):
-            return replace(after, proposals=proposals(gram))
+            options = proposals(gram, problem.least_precision)
+            return replace(after, proposals=options)
         after = refreshed(problem, after, after.likelihood)
         if after.log_evidence >= state.log_evidence:
             return after

@@ -105,7 +105,7 @@ def state_at(
         stats=stats,
         gram=state.gram if condition < SEARCH_LIMIT else None,
         exact=False,
-        proposals=proposals(stats),
+        proposals=proposals(stats, problem.least_precision),
     )
 
 
@@ -164,7 +164,7 @@ def state_with(
         stats=gram,
         gram=gram,
         exact=model.likelihood.conjugate,
-        proposals=proposals(gram),
+        proposals=proposals(gram, problem.least_precision),
         error=_relative_error(gram),
         solution=solution,
     )

@@ -54,7 +54,8 @@ class MatchedProbit(MultinomialProbit):
             return last.rows
         cavity = np.broadcast_to(self.cavity, len(eta))
         pull = np.minimum(sample_weight, 1) * cavity
-        if last:
+        # A search that ran away is nowhere to begin.
+        if last and np.all(np.isfinite(last.rows.mean)):
             rows = last.rows.moved(eta, cavity, pull)
         else:
             rows = CavityRows.at(class_contrasts(self.coding, y), eta, cavity, pull)
