@@ -452,3 +452,15 @@ def test_what_is_said_of_bounds():
     assert "of feature 1 ran to its lower bound" in distances.remark(
         np.array([2.0, low[1]])
     )
+
+
+def test_narrow_functions_do_not_run_wild_where_there_are_no_rows():
+    """Of which there are none below 1.15; without a bound it went down to -19."""
+    rng = np.random.default_rng(11)
+    X = rng.uniform(1, 10, (150, 1))
+    y = np.sin(40 / X[:, 0]) + 0.1 * rng.standard_normal(150)
+    model = RVR(kernel_learning="adaptive").fit(X, y)
+
+    assert X.min() > 1.15
+    assert np.abs(model.predict(np.linspace(1, 10, 200)[:, None])).max() < 4
+    assert model.score(X, y) > 0.95

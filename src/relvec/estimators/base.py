@@ -248,9 +248,16 @@ class SparseKernelModel(CallbackSupportMixin, BaseEstimator, ABC):
         return self._fit_candidates(candidates, targets, self._start(candidates))
 
     def _fit_candidates(
-        self, candidates: Candidates, targets: Targets, start: Array | None
+        self,
+        candidates: Candidates,
+        targets: Targets,
+        start: Array | None,
+        broadest: Array | None = None,
     ) -> EvidenceFit:
-        """With these functions, from these precisions if they are known."""
+        """With these functions, from these precisions if they are known.
+
+        ``broadest`` are the prior standard deviations that weights may have.
+        """
         training, offset = targets.training, targets.offset
         with progress(int(self.verbose)), single_threaded():
             fitting, design = held_dictionary(self, candidates, training)
@@ -263,6 +270,7 @@ class SparseKernelModel(CallbackSupportMixin, BaseEstimator, ABC):
                 sample_weight=training.weight,
                 bias=0 if candidates.basis.bias else None,
                 start=start,
+                broadest=broadest,
             )
             attributes = partial(self._fitted_attributes, candidates, offset)
             steps = targets.task.steps(attributes)

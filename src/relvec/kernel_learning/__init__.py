@@ -1,5 +1,6 @@
 """Parameters of kernels, learned from the data that a model is fitted to."""
 
+from relvec.kernel_learning.bound import WeightBound
 from relvec.kernel_learning.criteria import CRITERIA, Judged, charged_loss, sparsest
 from relvec.kernel_learning.held import Held, Observed
 from relvec.kernel_learning.own_scales import OwnScales, ScalePrior
@@ -19,6 +20,7 @@ __all__ = [
     "Proposal",
     "Range",
     "ScalePrior",
+    "WeightBound",
     "better_scales",
     "better_weights",
     "charged_loss",

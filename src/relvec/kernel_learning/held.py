@@ -17,6 +17,7 @@ import numpy as np
 
 from relvec.evidence.moments import Moments, Solution, solve
 from relvec.evidence.newton import Ascent, ascend
+from relvec.kernel_learning.bound import WeightBound
 from relvec.likelihoods import PseudoObservations
 from relvec.typing import Array
 
@@ -28,6 +29,7 @@ class Observed:
     seen: PseudoObservations
     count: float  # Σv
     ceiling: Array | None = None  # of the noise precision; None: it is not estimated
+    bound: WeightBound | None = None  # on weights of functions whose scales move
 
     def moments(self, functions: Array) -> Moments:
         """Inner products with and of functions (N, n)."""
@@ -104,10 +106,11 @@ class Held:
         terms = self.solution.scaled_mean**2 / p + np.log(p)
         return 0.5 * np.asarray(terms.sum(axis=0))
 
-    def settled(self, tol: float, most: int) -> Ascent:
+    def settled(self, tol: float, most: int, broadest: Array | None = None) -> Ascent:
         """α and the noise moved to where the evidence is highest near by.
 
-        Functions without a finite optimum leave; ``chosen`` are those left.
+        Functions without a finite optimum leave; ``chosen`` are those left. Weights may
+        have the prior standard deviations ``broadest`` (n,).
         """
         norms = np.linalg.norm(self.functions, axis=0)
         norms[norms == 0] = 1.0
@@ -119,6 +122,7 @@ class Held:
             ceiling=self.observed.ceiling,
             tol=tol,
             most=most,
+            least=None if broadest is None else (broadest * norms) ** -2,
         )
         precision = found.prior_precision * norms[found.chosen] ** 2
         return replace(found, prior_precision=precision)

@@ -54,7 +54,7 @@ class OwnScales:
         if len(model.varying) == 0:
             return model
         parts = _Parts(model, self.joint, self.joint and observed.ceiling is not None)
-        start, limits = parts.start(self.allowed)
+        start, limits = parts.start(self.allowed, model.broadest(observed.bound))
 
         def falling(x: Array) -> tuple[float, Array]:
             trial = parts.model(x)
@@ -84,8 +84,11 @@ class OwnScales:
     ) -> Iterator[tuple[Placed, Held]]:
         """The model, and what is left of it as functions are left out one by one.
 
-        ``observe`` tells what the data are at another η.
+        ``observe`` tells what the data are at another η. A model whose weights are to
+        be bounded has to come within its bounds first.
         """
+        if observed.bound is not None:
+            model = self.better(_settled(model, observed), observed)
         while len(model.varying):
             try:
                 held = model.held(observed)
@@ -118,19 +121,23 @@ class _Parts:
     precisions: bool
     noise: bool
 
-    def start(self, allowed: Range) -> tuple[Array, tuple[Array, Array]]:
+    def start(
+        self, allowed: Range, broadest: Array | None
+    ) -> tuple[Array, tuple[Array, Array]]:
         """Where the search begins, and its limits."""
         scales = np.log(self.origin.varying.scales)
         start = [scales.ravel()]
         low = [np.broadcast_to(allowed.low, scales.shape).ravel()]
         high = [np.broadcast_to(allowed.high, scales.shape).ravel()]
-        for moves, values, step in (
-            (self.precisions, self.origin.prior_precision, _LARGEST_PRECISION_STEP),
-            (self.noise, self.origin.noise_precision, _LARGEST_NOISE_STEP),
+        least = 0.0 if broadest is None else broadest**-2
+        precision, noise = self.origin.prior_precision, self.origin.noise_precision
+        for moves, values, step, smallest in (
+            (self.precisions, precision, _LARGEST_PRECISION_STEP, least),
+            (self.noise, noise, _LARGEST_NOISE_STEP, 0.0),
         ):
             if moves:
-                start.append(np.log(values))
-                low.append(start[-1] - step)
+                start.append(np.log(np.maximum(values, smallest)))
+                low.append(np.log(np.maximum(values * np.exp(-step), smallest)))
                 high.append(start[-1] + step)
         return np.concatenate(start), (np.concatenate(low), np.concatenate(high))
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.linalg import LinAlgError
 from scipy.optimize import Bounds, minimize
 
+from relvec.kernel_learning.bound import WeightBound
 from relvec.kernel_learning.held import Held, Observed
 from relvec.kernels.varying import Varying
 from relvec.typing import AnyArray, Array, Indices
@@ -59,6 +60,13 @@ class Placed:
         scales = np.broadcast_to(scales, shape)
         return replace(self, varying=replace(self.varying, scales=scales))
 
+    def broadest(self, bound: WeightBound | None) -> Array | None:
+        """Prior standard deviations that weights may have (f + n,)."""
+        if bound is None:
+            return None
+        free = np.full(self.fixed.shape[1], np.inf)
+        return np.concatenate([free, bound.of(self.varying.scales)])
+
     def settled(
         self,
         observed: Observed,
@@ -66,7 +74,7 @@ class Placed:
         most: int = _MOST_NEWTON_STEPS,
     ) -> tuple["Placed", float]:
         """With the best α and noise near by, and the log evidence."""
-        found = self.held(observed).settled(tol, most)
+        found = self.held(observed).settled(tol, most, self.broadest(observed.bound))
         fewer = self.subset(found.chosen)
         settled = replace(
             fewer,

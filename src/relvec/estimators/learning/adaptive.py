@@ -35,6 +35,7 @@ from relvec.kernel_learning import (
     Placed,
     Range,
     ScalePrior,
+    WeightBound,
 )
 from relvec.posterior import Posterior
 from relvec.typing import Array, Indices
@@ -46,6 +47,9 @@ _SLACK = 0.02  # nats per observation by which narrower scales must be better
 _MOST_FAILURES = 2
 # Charges alone do not tell dictionaries apart that are thinned out by them.
 JUDGES_OF_SEVERAL = {**CRITERIA, "auto": CRITERIA["loo"]}
+# The prior standard deviation of a narrow function's weight, in those of the targets,
+# and how wide narrow is, in median distances between rows.
+_BROADEST, _WIDE = 4.0, 0.25
 _TAMED = 1.0  # precision of log ℓ by feature about what all vectors share
 
 
@@ -64,10 +68,11 @@ def learn_adaptive(model: Any, targets: Targets) -> None:
     given = _given(trials)
     thinned: list[Thinned] = []
     distances = Distances.of(trials.seen_rows, shape, trials.seed)
+    bound = _bound(trials.targets, distances)
     for widths in distances.several(N_SCALES)[-model.n_restarts :]:
         if thinned and trials.out_of_time():
             break
-        moving = Moving.fitted(trials, widths[:, None] * shape)
+        moving = Moving.fitted(trials, widths[:, None] * shape, bound)
         thinned.append(moving.thinned(given, tamed=by_feature))
         if len(thinned) - thinned.index(_best(thinned)) > _MOST_FAILURES:
             break
@@ -75,6 +80,15 @@ def learn_adaptive(model: Any, targets: Targets) -> None:
     described(model, best.refitted(targets), trials, [*stages.done, *thinned])
     if given.status in STOPPED:
         model.status_ = given.status
+
+
+def _bound(targets: Targets, distances: Distances) -> WeightBound | None:
+    """None where functions are not of the targets' own size, as those of classes."""
+    spread = float(np.max(targets.spread))
+    if not (targets.likelihood.conjugate and spread):
+        return None
+    wide = _WIDE * distances.median * distances.shape
+    return WeightBound(_BROADEST * spread, wide)
 
 
 def _given(trials: Trials) -> Trial:
@@ -137,12 +151,15 @@ class Moving:
     trials: Trials
     model: Any
     fit: EvidenceFit
+    bound: WeightBound | None = None
 
     @classmethod
-    def fitted(cls, trials: Trials, scales: Array) -> "Moving":
+    def fitted(
+        cls, trials: Trials, scales: Array, bound: WeightBound | None
+    ) -> "Moving":
         """With a dictionary of these scales (number, 1 or d), ascending."""
         model, fit = trials.fitted(trials.targets, trials.with_scales(*scales))
-        return cls(trials, model, fit)
+        return cls(trials, model, fit, bound)
 
     def thinned(self, given: Trial, *, tamed: bool) -> Thinned:
         """The functions that are left, with scales of their own."""
@@ -208,7 +225,7 @@ class Moving:
         return self.trials.targets
 
     def _observed(self, eta: Array) -> Observed:
-        return observed(self.fit, self._part, eta)
+        return replace(observed(self.fit, self._part, eta), bound=self.bound)
 
     def _judged(self, model: Placed, held: Held) -> Judged:
         part, solution = self._part, held.solution
@@ -229,22 +246,21 @@ class Moving:
 
     def refitted(self, left: Placed, targets: Targets) -> Any:
         """These functions as a dictionary of their own."""
-        candidates, precision = self.candidates(left)
+        candidates, *weights = self.candidates(left)
         model = copy(self.model)
         model.max_seconds = self.trials.seconds_left
         likelihood = targets.likelihood
         if likelihood.noise_ceiling is not None:
             likelihood = likelihood.with_parameters(np.log(left.noise_precision))
-        model._fit_candidates(
-            candidates, replace(targets, likelihood=likelihood), precision
-        )
+        targets = replace(targets, likelihood=likelihood)
+        model._fit_candidates(candidates, targets, *weights)
         model.max_seconds = self.model.max_seconds
         # To find that nothing is to be gained is a step as well.
         model.n_iter_ = max(model.n_iter_, 1)
         return model
 
-    def candidates(self, left: Placed) -> tuple[Candidates, Array]:
-        """The functions left and their prior precisions."""
+    def candidates(self, left: Placed) -> tuple[Candidates, Array, Array | None]:
+        """The functions left, their prior precisions, and how broad priors may be."""
         basis = self.model.model_.basis
         n_fixed = left.fixed.shape[1]
         others, moved = left.numbers[:n_fixed], left.numbers[n_fixed:]
@@ -252,15 +268,16 @@ class Moving:
         groups = [group for group in fixed.groups if as_varying(group) is None]
         bias = int(fixed.bias)
         names = np.concatenate([moved, others[bias:]]) - basis.bias
-        alpha = left.prior_precision
-        precision = [alpha[:bias], alpha[n_fixed:], alpha[bias:n_fixed]]
+        order = np.r_[:bias, n_fixed : len(left.numbers), bias:n_fixed]
+        broadest = left.broadest(self.bound)
         return (
             Candidates(
                 Basis((left.varying, *groups), fixed.bias),
                 self.model.relevance_[names],
                 self._kernels(self.model.relevance_kernel_[names]),
             ),
-            np.concatenate(precision),
+            left.prior_precision[order],
+            broadest if broadest is None else broadest[order],
         )
 
     def _kernels(self, numbers: Indices) -> Indices:

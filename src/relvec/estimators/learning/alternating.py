@@ -66,7 +66,7 @@ def _turned(model: Any, trials: Trials, targets: Targets, own: OwnScales) -> Mov
             moved = own.better(*moving.placed())
         except LinAlgError:
             break
-        candidates, precision = moving.candidates(moved)
+        candidates, precision, _ = moving.candidates(moved)
     return moving
 
 
