@@ -153,7 +153,7 @@ def _moves(
     """1 + δS when functions of which 1 − νS is ``left`` move to their best ν; the gain.
 
     The best ν is that of eqs. 20, 21 with s = S/left and q = Q/left, eq. 23; for one S,
-    which has no axis of outputs, 1 + δS is Q²/S unless the best ν is zero. It is not
+    which has no axis of outputs, 1 + δS is Q²/S unless the best ν is zero. No ν becomes
     larger than ``most``.
     """
     if S.ndim < Q.ndim:
