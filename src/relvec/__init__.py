@@ -1,8 +1,10 @@
 """Relevance vector machines: sparse kernel models with error bars and probabilities."""
 
 from relvec.dictionary import SparseBayes, sparse_bayes
-from relvec.estimators import RVC, RVR, Adaptive, FitWarning, Mrvm1
-from relvec.evidence import Hyperprior, Mrvm2, Status, TopDown
+from relvec.estimators import RVC, RVR, FitWarning
+from relvec.evidence import BottomUp, Hyperprior, Mrvm2, Status, TopDown
+from relvec.kernel_search import Adaptive, LengthScales
+from relvec.modelling import FittedModel, Mrvm1
 
 __version__ = "0.1.0"
 
@@ -10,8 +12,11 @@ __all__ = [
     "RVC",
     "RVR",
     "Adaptive",
+    "BottomUp",
     "FitWarning",
+    "FittedModel",
     "Hyperprior",
+    "LengthScales",
     "Mrvm1",
     "Mrvm2",
     "SparseBayes",

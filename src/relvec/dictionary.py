@@ -8,29 +8,26 @@ from numpy.typing import ArrayLike
 
 from relvec.design import DenseDesign
 from relvec.evidence import (
+    BottomUp,
     Callback,
+    Deadline,
     EvidenceFit,
-    Hyperprior,
     Limits,
     Problem,
-    Solver,
+    Search,
     Status,
     TopDown,
-    as_hyperprior,
-    as_top_down,
-    maximise,
-    starting_precision,
+    as_solver,
+    solved,
 )
 from relvec.likelihoods import Bernoulli, Likelihood, gaussian_noise
 from relvec.parameters import (
     as_floats,
-    as_min_vectors,
     as_weights,
     check_choice,
     check_count,
-    check_flag,
     check_level,
-    check_search,
+    check_positive,
 )
 from relvec.posterior import Posterior
 from relvec.typing import AnyArray, Array, Indices
@@ -115,17 +112,11 @@ def sparse_bayes(
     sample_weight: ArrayLike | None = None,
     noise_variance: float | Literal["estimate"] = "estimate",
     solver: Literal["sequential", "mackay", "em", "variational"]
+    | BottomUp
     | TopDown = "sequential",
-    polish: bool = True,
-    hyperprior: Hyperprior | tuple[float, float, float, float] | None = None,
-    schedule: Literal["pool", "greedy"] = "pool",
-    selection: Literal["gain", "random", "cyclic"] = "gain",
-    init: Literal["projection", "bias"] = "projection",
-    noise_interval: int = 10,
     tol: float = 1e-4,
     max_iter: int = 10_000,
     max_seconds: float | None = None,
-    min_vectors: float | None = None,
     random_state: int = 0,
     callback: Callback | None = None,
 ) -> SparseBayes:
@@ -148,28 +139,11 @@ def sparse_bayes(
         How often each row counts; rows of weight zero are as if absent.
     noise_variance : "estimate" or float, default="estimate"
         Variance of the Gaussian noise, if it is known.
-    solver : {"sequential", "mackay", "em", "variational"} or TopDown, \
+    solver : {"sequential", "mackay", "em", "variational"}, BottomUp or TopDown, \
 default="sequential"
         Column by column, or by one of the classic iterations that begin with all
-        columns and prune them, for small dictionaries. A :class:`TopDown` is one of
-        these with its settings.
-    polish : bool, default=True
-        Whether columns pruned by "mackay" or "em" get a second chance: the sequential
-        search goes on where the iteration ended. Not with an informative hyperprior.
-    hyperprior : Hyperprior or its four numbers, optional
-        Gamma distributions over the precisions of weights and noise, for the solvers
-        that begin with all columns; flat by default.
-    schedule : {"pool", "greedy"}, default="pool"
-        Whether each pass over the columns lets many of them join a pool, where all is
-        searched at once, or only the best one, as the paper has it.
-    selection : {"gain", "random", "cyclic"}, default="gain"
-        Which basis function to act on: the one with the greatest gain, a random one,
-        or the next in order, among those that gain.
-    init : {"projection", "bias"}, default="projection"
-        Start from the column with the largest normalised projection onto ``y``, or
-        from the constant column.
-    noise_interval : int, default=10
-        With ``schedule="greedy"``, the noise is re-estimated every so many steps.
+        columns and prune them, for small dictionaries. A :class:`BottomUp` is the first
+        with its settings, a :class:`TopDown` one of the others.
     tol : float, default=1e-4
         Largest change of log α and of the log noise at the end; a column must gain
         more than this many nats to enter.
@@ -177,11 +151,8 @@ default="sequential"
         Most steps to take.
     max_seconds : float, optional
         Longest time to take.
-    min_vectors : int or float, optional
-        For the solvers that begin with all columns: stop as soon as so many are left,
-        or such a fraction of all.
     random_state : int, default=0
-        Seed for ``selection="random"``.
+        Seed for a solver's ``selection="random"``.
     callback : callable, optional
         Called with a snapshot after every accepted step; a true answer stops.
 
@@ -208,46 +179,28 @@ default="sequential"
     >>> found.weights[found.relevant == 4].round(1)
     array([3.])
     """
-    check_search(
-        schedule=schedule,
-        selection=selection,
-        init=init,
-        tol=tol,
-        max_iter=max_iter,
-        max_seconds=max_seconds,
-    )
-    top_down = as_top_down(solver)
-    prior = as_hyperprior(hyperprior, top_down)
-    check_flag("polish", polish)
-    check_count("noise_interval", noise_interval)
+    solving = as_solver(solver)
+    check_positive("tol", tol)
+    check_count("max_iter", max_iter)
+    if max_seconds is not None:
+        check_positive("max_seconds", max_seconds)
     check_level("random_state", random_state)
     if callback is not None and not callable(callback):
         msg = f"callback must be a function of a snapshot; got {callback!r}"
         raise ValueError(msg)
+    limits = Limits(max_iter, Deadline.after(max_seconds))
     matrix, targets, weights = _present_rows(Phi, y, sample_weight)
+    initial = solving.initial_noise_variance
     problem = Problem(
         design=DenseDesign.weighted(matrix, weights),
         y=targets[:, None],
-        likelihood=_likelihood(likelihood, targets, weights, noise_variance, top_down),
+        likelihood=_likelihood(likelihood, targets, weights, noise_variance, initial),
         sample_weight=weights,
-        hyperprior=prior,
-        start=starting_precision(top_down, matrix.shape[1]),
+        start=solving.starting_precision(matrix.shape[1], None),
     )
-    solve = Solver(
-        top_down=top_down,
-        hyperprior=prior,
-        schedule=schedule,
-        selection=selection,
-        start=_constant_column(matrix) if init == "bias" else None,
-        tol=tol,
-        noise_interval=noise_interval,
-        polish=polish,
-        seed=random_state,
-    )
-    fewest = as_min_vectors(min_vectors, matrix.shape[1])
-    seconds = np.inf if max_seconds is None else max_seconds
-    limits = Limits(max_iter, seconds, fewest if top_down else 0)
-    fit = maximise(problem, solve.maximiser, limits, callback)
+    constant = _constant_column(matrix) if solving.begins_with_constant else None
+    search = Search(tol, random_state, constant=constant)
+    fit = solved(problem, solving, search, limits, callback)
     return _named(fit, matrix.shape[1])
 
 
@@ -290,11 +243,10 @@ def _likelihood(
     y: Array,
     sample_weight: Array,
     noise_variance: Any,
-    top_down: TopDown | None,
+    initial: float | None,
 ) -> Likelihood:
     check_choice("likelihood", name, ("gaussian", "bernoulli"))
     if name == "gaussian":
-        initial = top_down.initial_noise_variance if top_down else None
         noise = (sample_weight, noise_variance)
         return gaussian_noise(y[:, None], *noise, initial=initial)
     if noise_variance != "estimate":

@@ -83,25 +83,6 @@ def as_min_vectors(value: Any, n_basis: int) -> int:
     raise ValueError(msg)
 
 
-def check_search(
-    *,
-    schedule: Any,
-    selection: Any,
-    init: Any,
-    tol: Any,
-    max_iter: Any,
-    max_seconds: Any,
-) -> None:
-    """The settings every search for the evidence's maximum shares."""
-    check_choice("schedule", schedule, ("pool", "greedy"))
-    check_choice("selection", selection, ("gain", "random", "cyclic"))
-    check_choice("init", init, ("projection", "bias"))
-    check_positive("tol", tol)
-    check_count("max_iter", max_iter)
-    if max_seconds is not None:
-        check_positive("max_seconds", max_seconds)
-
-
 def as_bytes(name: str, value: Any) -> float:
     """A number of bytes, given as such or in words such as "2GB" or "500 MiB"."""
     size = value

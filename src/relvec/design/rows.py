@@ -1,13 +1,13 @@
 """Rows of X in blocks, as often as they are asked for."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from relvec.basis import BLOCK_ENTRIES, as_rows, blocks
 from relvec.data import Block
-from relvec.typing import AnyArray
+from relvec.typing import AnyArray, Indices
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,23 @@ class Rows:
         parts = [block.X for block in self.source]
         X = parts[0] if len(parts) == 1 else np.concatenate(parts)
         return X if self.present is None else X[self.present]
+
+    def subset(self, chosen: Indices) -> "Rows":
+        """Some of the rows that count (ascending), by themselves."""
+        counted = self.present
+        if counted is None:
+            counted = np.ones(self.n_rows, dtype=bool)
+        present = np.zeros_like(counted)
+        present[np.flatnonzero(counted)[chosen]] = True
+        return replace(self, n_rows=len(chosen), present=present)
+
+    def at(self, chosen: Indices) -> AnyArray:
+        """Some of the rows that count (ascending), by one pass over all."""
+        found = []
+        for part, rows in self.blocks(1):
+            mine = slice(*np.searchsorted(chosen, (part.start, part.stop)))
+            found.append(rows[chosen[mine] - part.start])
+        return np.concatenate(found)
 
     def blocks(self, width: int) -> Iterator[tuple[slice, AnyArray]]:
         """Row numbers and rows, few enough for ``width`` numbers a row."""

@@ -4,10 +4,11 @@ A fit is a task, every accepted step of the search a task below it; a callback t
 answers a step with True stops the fit.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
-from relvec.evidence import EvidenceFit, Snapshot
+from relvec.evidence import Callback, EvidenceFit, Snapshot
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -24,65 +25,65 @@ except ImportError:  # scikit-learn before 1.9
         return method
 
 
-__all__ = ["WRAPPED", "CallbackSupportMixin", "Steps", "Task", "with_callbacks"]
+__all__ = ["WRAPPED", "CallbackSupportMixin", "Task", "with_callbacks"]
 
 
 class Task:
-    """A fit in the eyes of the estimator's callbacks; without any, nothing happens."""
+    """A fit in the eyes of the estimator's callbacks; without any, nothing happens.
 
-    def __init__(self, estimator: Any, X: Any, y: Any) -> None:
-        self._data = {"X": X, "y": y}
-        self.remarks: list[str] = []  # to be told when the fit is over
+    ``attributes`` makes fitted attributes of a model.
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        attributes: Callable[[Any], dict[str, Any]],
+    ) -> None:
+        self._told = {"estimator": estimator, "X": X, "y": y}
+        self._attributes = attributes
         self._context = None
-        self._estimator = estimator
         if getattr(estimator, "_skl_callbacks", None):
             self._context = estimator._init_callback_context(max_subtasks=None)
-            self._context.call_on_fit_task_begin(estimator=estimator, **self._data)
+            self._context.call_on_fit_task_begin(**self._told)
 
-    def steps(self, fitted: Callable[[EvidenceFit], dict[str, Any]]) -> "Steps | None":
-        """What is to be told of every step; ``fitted`` makes attributes of a fit."""
+    @contextmanager
+    def search(
+        self, model_of: Callable[[EvidenceFit], Any]
+    ) -> Iterator[Callback | None]:
+        """What tells callbacks of the end of one step and the beginning of the next."""
         if self._context is None:
-            return None
-        return Steps(self._context, self._estimator, self._data, fitted)
+            yield None
+            return
+        step = self._begun()
+
+        def after(news: Snapshot) -> bool:
+            nonlocal step
+            assert news.fit is not None
+            fit = news.fit
+            stop = step.call_on_fit_task_end(
+                reconstruction_attributes=lambda: self._attributes(model_of(fit())),
+                **self._told,
+            )
+            step = self._begun()
+            return bool(stop)
+
+        try:
+            yield after
+        finally:
+            # The step that was begun last will not be taken.
+            step.call_on_fit_task_end(estimator=self._told["estimator"])
 
     def finish(self) -> None:
         """The estimator is fitted."""
         if self._context is not None:
             self._context.call_on_fit_task_end(
-                estimator=self._estimator, reconstruction_attributes={}, **self._data
+                reconstruction_attributes={}, **self._told
             )
 
-
-class Steps:
-    """Tells callbacks of the end of one step and the beginning of the next."""
-
-    def __init__(
-        self,
-        context: Any,
-        estimator: Any,
-        data: dict[str, Any],
-        fitted: Callable[[EvidenceFit], dict[str, Any]],
-    ) -> None:
-        self._context = context
-        self._told = {"estimator": estimator, **data}
-        self._fitted = fitted
-        self._step = self._begun()
-
-    def __call__(self, news: Snapshot) -> bool:
-        """Whether a callback wants to stop."""
-        assert news.fit is not None
-        fit = news.fit
-        stop = self._step.call_on_fit_task_end(
-            reconstruction_attributes=lambda: self._fitted(fit()), **self._told
-        )
-        self._step = self._begun()
-        return bool(stop)
-
-    def close(self) -> None:
-        """The step that was begun last will not be taken."""
-        self._step.call_on_fit_task_end(estimator=self._told["estimator"])
-
     def _begun(self) -> Any:
+        assert self._context is not None
         step = self._context.subcontext(task_name="step")
         step.call_on_fit_task_begin(**self._told)
         return step

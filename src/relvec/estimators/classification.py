@@ -1,6 +1,5 @@
 """Relevance vector classification."""
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -8,26 +7,32 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 
 from relvec.estimators.base import SparseKernelModel
-from relvec.estimators.callbacks import Task
-from relvec.estimators.coupling import ONE_AGAINST, coupling_for
-from relvec.estimators.joined import outcome
-from relvec.estimators.kernels_by_class import check_by_class, check_keys, listed
-from relvec.estimators.lost_classes import remark_on_lost_classes
-from relvec.estimators.one_against import Rows, fit_one_against, taken_back
-from relvec.estimators.schemes import (
-    SINGLE_MODELS,
-    as_mrvm2,
-    check_solver,
-    is_settings,
-    probabilities,
-    scheme_for,
+from relvec.estimators.kernels import (
+    KernelChoice,
+    by_classifier,
+    check_by_class,
+    listed,
 )
-from relvec.estimators.training import Training
-from relvec.evidence import EvidenceMaximiser, Problem, Solver, as_top_down
+from relvec.evidence import Deadline, Mrvm2, Solver
+from relvec.modelling import (
+    ONE_AGAINST,
+    SINGLE_MODELS,
+    Logged,
+    Monitor,
+    Mrvm1,
+    PairwiseModel,
+    Specification,
+    TrainingRows,
+    class_family,
+    coupling_for,
+    fit_pairwise,
+    remark_on_lost_classes,
+)
 from relvec.parameters import check_choice
 from relvec.typing import AnyArray, Array, Indices
 
 MULTI_CLASS = ("auto", *SINGLE_MODELS, *ONE_AGAINST)
+_DEFAULT_TOL = 1e-4
 
 
 class RVC(ClassifierMixin, SparseKernelModel):
@@ -59,25 +64,15 @@ default="rbf"
         Constant term of "poly" and "sigmoid".
     fit_intercept : bool, default=True
         Let a constant be one of the candidates.
-    kernel_learning : {"width", "ard", "auto", "adaptive", "adaptive-ard", "weights"} \
-or Adaptive, optional
+    kernel_learning : {"width", "ard", "auto", "adaptive", "adaptive-ard", "weights"}, \
+LengthScales or Adaptive, optional
         What is learned of the kernel during the fit, as in :class:`RVR`.
-    criterion : {"auto", "loo", "gcv", "evidence", "cv"}, default="auto"
-        What judges the kernels that are tried, as in :class:`RVR`.
-    n_restarts : int, default=10
-        How many widths to begin with.
-    solver : {"sequential", "mackay", "em", "variational"} or TopDown, \
+    solver : {"sequential", "mackay", "em", "variational"}, BottomUp or TopDown, \
 default="sequential"
         How the evidence is maximised: function by function, or by one of the classic
         iterations that begin with all functions and prune them, for small data. A
-        :class:`TopDown` is one of these with its settings.
-    polish : bool, default=True
-        Whether functions pruned by "mackay" or "em" get a second chance: the
-        sequential search goes on where the iteration ended, begins once more from
-        nothing, and the higher evidence stays. Not with an informative hyperprior.
-    hyperprior : Hyperprior or its four numbers, optional
-        Gamma distributions over the precisions of weights and noise, for the solvers
-        that begin with all functions; flat by default.
+        :class:`BottomUp` is the first with its settings, a :class:`TopDown` one of the
+        others.
     multi_class : {"auto", "mrvm1", "mrvm2", "softmax", "ovr", "ovo"}, Mrvm1 or Mrvm2, \
 default="auto"
         How classes are told apart. "mrvm1" is one model with the multinomial probit and
@@ -91,10 +86,6 @@ default="auto"
         Their ``gamma`` is that of all rows, ``max_iter`` is for each and
         ``max_seconds`` for all. Of two classes both are the model of "auto", which is
         logistic; of more classes "auto" is "mrvm1".
-    schedule : {"pool", "greedy"}, default="pool"
-        Whether each pass over the candidates lets many of them join a pool, where all
-        is searched at once, or only the best one, as the paper has it: slow, for
-        teaching and reference.
     design : {"auto", "dense", "sparse", "low-rank", "streamed"}, default="auto"
         How the dictionary is held: as a matrix, as a sparse one for kernels of finite
         support, by its low rank, or not at all, its rows read block by block.
@@ -106,22 +97,13 @@ default="auto"
         by chance, or on the points (or objects) given. ``"auto"`` is 10000 rows at
         most, divided by the number of kernels. For ``kernel="precomputed"`` a number
         says how many columns a matrix has that need not be square.
-    selection : {"gain", "random", "cyclic"}, default="gain"
-        Which function to act on: the one with the greatest gain in evidence, a random
-        one, or the next in order, among those that gain.
-    init : {"projection", "bias"}, default="projection"
-        Start from the function with the largest normalised projection onto the
-        targets, or from the constant, unless it gains nothing.
     tol : float, default=1e-4
         Largest change of the logarithms of prior precisions at the end; a function
         must gain more than this many nats to enter.
     max_iter : int, default=10000
         Most steps to take.
     max_seconds : float, optional
-        Longest time to search.
-    min_vectors : int or float, optional
-        For the solvers that begin with all functions: stop as soon as so many are
-        left, or such a fraction of all.
+        Longest time to take, from the call of ``fit``; what was found by then stays.
     warm_start : bool, default=False
         Begin where the last call of ``fit`` ended: with its functions, as far as they
         are candidates again, their prior precisions and its noise.
@@ -129,8 +111,8 @@ default="auto"
         Bytes that a fit may take beside the data, as a number or in words such as
         ``"500MB"``. What cannot fit is refused before it is allocated.
     random_state : int, RandomState instance or None, default=None
-        For everything drawn by chance: candidates, where there are too many, and
-        ``selection="random"``. None is the same every time.
+        For everything drawn by chance: candidates, where there are too many, and a
+        solver's ``selection="random"``. None is the same every time.
     verbose : int, default=0
         Log progress through the logger "relvec", more often the higher it is.
 
@@ -178,8 +160,8 @@ default="auto"
         and ``seconds`` after every step.
     status_ : Status
         How the search ended; its value says what to do about it.
-    model_ : SparseModel
-        All that predicting needs.
+    model_ : FittedModel
+        All of the fitted model in one value, which needs no scikit-learn.
     n_features_in_ : int
         Number of features seen by ``fit``.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -224,21 +206,13 @@ default="auto"
         coef0: float = 0.0,
         fit_intercept: bool = True,
         kernel_learning: Any = None,
-        criterion: str = "auto",
-        n_restarts: int = 10,
-        solver: str = "sequential",
-        polish: bool = True,
-        hyperprior: Any = None,
-        multi_class: str = "auto",
-        schedule: str = "pool",
+        solver: Any = "sequential",
+        multi_class: Any = "auto",
         design: str = "auto",
         candidates: Any = "auto",
-        selection: str = "gain",
-        init: str = "projection",
-        tol: float = 1e-4,
+        tol: float = _DEFAULT_TOL,
         max_iter: int = 10_000,
         max_seconds: float | None = None,
-        min_vectors: float | None = None,
         warm_start: bool = False,
         memory_budget: Any = "2GB",
         random_state: Any = None,
@@ -250,36 +224,51 @@ default="auto"
         self.coef0 = coef0
         self.fit_intercept = fit_intercept
         self.kernel_learning = kernel_learning
-        self.criterion = criterion
-        self.n_restarts = n_restarts
         self.solver = solver
-        self.polish = polish
-        self.hyperprior = hyperprior
         self.multi_class = multi_class
-        self.schedule = schedule
         self.design = design
         self.candidates = candidates
-        self.selection = selection
-        self.init = init
         self.tol = tol
         self.max_iter = max_iter
         self.max_seconds = max_seconds
-        self.min_vectors = min_vectors
         self.warm_start = warm_start
         self.memory_budget = memory_budget
         self.random_state = random_state
         self.verbose = verbose
 
     def _check_parameters(self) -> None:
-        mrvm2 = as_mrvm2(self.multi_class)
-        if not is_settings(self.multi_class):
+        if not isinstance(self.multi_class, Mrvm1 | Mrvm2):
             check_choice("multi_class", self.multi_class, MULTI_CLASS)
         check_by_class(self.kernel, self.multi_class)
         super()._check_parameters()
-        if as_top_down(self.solver) is not None:
-            check_solver(self.multi_class, self.solver)
+        self._check_noise_settings("classes have none")
+        if self._mrvm2 is not None:
+            self._check_beside_mrvm2()
+        top_down = self._solver().begins_with_all is not None
+        if self.multi_class == Mrvm1("moments") and top_down:
+            # Its fixed points ask for more digits than cavities have.
+            msg = (
+                "Mrvm1(posterior='moments') is searched function by function: leave "
+                f"solver at 'sequential'; got {self.solver!r}"
+            )
+            raise ValueError(msg)
+
+    def _check_beside_mrvm2(self) -> None:
+        """Refuse what its own solver would not look at."""
+        if not isinstance(self.solver, str) or self.solver != "sequential":
+            msg = (
+                "multi_class='mrvm2' is a solver of its own: leave solver at "
+                f"'sequential'; got {self.solver!r}"
+            )
+            raise ValueError(msg)
+        if self.tol != _DEFAULT_TOL:
+            msg = (
+                f"tol={self.tol!r} is not what multi_class='mrvm2' ends by: give it a "
+                "tol of its own, multi_class=Mrvm2(convergence='A', tol=...)"
+            )
+            raise ValueError(msg)
         learning = self.kernel_learning
-        if mrvm2 is not None and isinstance(learning, str) and learning == "weights":
+        if isinstance(learning, str) and learning == "weights":
             msg = (
                 "kernel_learning='weights' needs priors that all classes share, and "
                 "multi_class='mrvm2' has one for each: choose another"
@@ -287,55 +276,90 @@ default="auto"
             raise ValueError(msg)
 
     @property
+    def _mrvm2(self) -> Mrvm2 | None:
+        """Its settings, if it is meant."""
+        if isinstance(self.multi_class, Mrvm2):
+            return self.multi_class
+        return Mrvm2() if self.multi_class == "mrvm2" else None
+
+    def _solver(self) -> Solver:
+        return self._mrvm2 or super()._solver()
+
+    @property
     def _kernels(self) -> Any:
         return listed(self.kernel)
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, task: Task) -> None:
-        earlier = taken_back(self)
-        training = self._training(X, y, sample_weight)
-        check_classification_targets(training.y)
-        self.classes_, labels = np.unique(training.y, return_inverse=True)
-        _check_several(self.classes_)
-        if self.multi_class in ONE_AGAINST:
-            coupling = coupling_for(self.multi_class, self.classes_)
-            check_keys(self.kernel, coupling.keys)
-        if self.multi_class in ONE_AGAINST and len(self.classes_) > 2:
-            rows = Rows(X, sample_weight, training, labels, earlier)
-            fit_one_against(self, rows, coupling)
-        else:
-            self._fit_one(training, labels, task)
-        remark = remark_on_lost_classes(self, training, labels)
-        if remark is not None:
-            task.remarks.append(remark)
-
-    def _fit_one(self, training: Training, labels: Indices, task: Task) -> None:
-        """One model for all classes."""
+    def _fitted(self, X: Any, y: Any, sample_weight: Any, monitor: Monitor) -> Any:
+        deadline = Deadline.after(self.max_seconds)
+        rows, values = self._training_rows(X, y, sample_weight)
+        check_classification_targets(values)
+        labels, classes = np.unique(values, return_inverse=True)
+        _check_several(labels)
         # One of two against the rest or the other is the model of both.
         name = "auto" if self.multi_class in ONE_AGAINST else self.multi_class
-        self.scheme_ = scheme_for(name, len(self.classes_))
-        targets = self.scheme_.targets(labels)
-        self._maximise(training, targets, self.scheme_.likelihood, task)
+        family = class_family(name, labels)
+        spec = self._specification(rows, family, deadline)
+        model: Any
+        if name is self.multi_class or len(labels) == 2:
+            self._kernel_names(labels)
+            data, start = family.encoded(rows, classes), self._start()
+            model = self._fit_function(spec, data, start=start, monitor=monitor)
+        else:
+            model = self._pairwise(spec, rows, classes, labels)
+        remark = remark_on_lost_classes(
+            model, rows, classes, labels, at_rows=spec.centres.are_rows
+        )
+        return model.remarked(remark)
 
-    @property
-    def _outcome(self) -> str:
-        if not hasattr(self, "estimators_"):
-            return super()._outcome
-        return outcome(self)
+    def _kernel_names(self, labels: AnyArray) -> list[Any]:
+        """What was given as the kernel of every binary classifier."""
+        if self.multi_class not in ONE_AGAINST:
+            return []
+        keys = coupling_for(self.multi_class, labels).keys
+        return by_classifier(self.kernel, keys)
 
-    def _maximiser(self, problem: Problem, solver: Solver) -> EvidenceMaximiser[Any]:
-        mrvm2 = as_mrvm2(self.multi_class)
-        if mrvm2 is None:
-            priced = replace(solver, price=self.scheme_.price)
-            return super()._maximiser(problem, priced)
-        return mrvm2.maximiser(problem)
+    def _pairwise(
+        self,
+        spec: Specification,
+        rows: TrainingRows,
+        classes: Indices,
+        labels: AnyArray,
+    ) -> PairwiseModel:
+        """A model for each class or pair; callbacks are told of models of all only."""
+        kernels = [
+            KernelChoice(one, self.gamma, self.degree, self.coef0).resolve(rows)
+            for one in self._kernel_names(labels)
+        ]
+        return fit_pairwise(
+            self._fit_function,
+            spec,
+            rows,
+            classes,
+            coupling_for(self.multi_class, labels),
+            kernels=kernels,
+            shared=not isinstance(self.kernel, dict) and self.kernel_learning is None,
+            start=self._start,
+            monitor=Logged(int(self.verbose)),
+        )
 
-    @property
-    def _from_the_top(self) -> str | None:
-        mrvm2 = as_mrvm2(self.multi_class)
-        return super()._from_the_top if mrvm2 is None else "multi_class='mrvm2'"
+    def _attributes(self, model: Any) -> dict[str, Any]:
+        attributes = {**super()._attributes(model), "classes_": model.labels}
+        if isinstance(model, PairwiseModel):
+            attributes["estimators_"] = self._binaries(model)
+        return attributes
 
-    def _weights(self, mean: Array) -> Array:
-        return self.scheme_.by_class(mean)
+    def _binaries(self, model: PairwiseModel) -> list["RVC"]:
+        """The models of several classes as estimators of two each."""
+        given = self.get_params(deep=False)
+        binaries = []
+        for kernel, one in zip(
+            self._kernel_names(model.labels), model.models, strict=True
+        ):
+            binary = RVC(**{**given, "multi_class": "auto", "kernel": kernel})
+            binary.n_features_in_ = one.features.number
+            binary._keep(one)
+            binaries.append(binary)
+        return binaries
 
     def decision_function(self, X: Any) -> Array:
         """Log odds of the second of two classes, or log probabilities of several.
@@ -353,8 +377,7 @@ default="auto"
         ndarray of shape (n_samples,) or (n_samples, n_classes)
             Of two classes, positive where the second is more probable.
         """
-        mean, variance = self._latent(X)
-        return self.scheme_.decision(mean, variance)
+        return self._predictive(X).decision
 
     def predict_proba(self, X: Any) -> Array:
         """Probability of each class, the uncertainty of the weights integrated out.
@@ -369,7 +392,7 @@ default="auto"
         ndarray of shape (n_samples, n_classes)
             Probabilities in the order of ``classes_``.
         """
-        return probabilities(self.decision_function(X))
+        return self._predictive(X).probabilities
 
     def predict(self, X: Any) -> AnyArray:
         """The most probable class of each row.
@@ -384,8 +407,7 @@ default="auto"
         ndarray of shape (n_samples,)
             Labels from ``classes_``; the first of those that are equally probable.
         """
-        probable = np.argmax(self.predict_proba(X), axis=1)
-        return self.classes_[probable]
+        return self._predictive(X).most_probable
 
 
 def _check_several(classes: AnyArray) -> None:

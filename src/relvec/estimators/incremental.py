@@ -1,6 +1,6 @@
 """Fitting rows that come in parts and need not be kept."""
 
-from copy import copy
+from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
@@ -8,18 +8,31 @@ from sklearn.utils.metaestimators import available_if
 
 from relvec.data import RowBlocks
 from relvec.design import Budget
-from relvec.estimators.accumulation import Accumulated
 from relvec.estimators.base import SparseKernelModel
-from relvec.estimators.candidates import MOST_FIXED_CANDIDATES, Candidates, n_drawn
-from relvec.estimators.outcomes import warn_about
-from relvec.estimators.training import Training, targets_of
+from relvec.estimators.outcomes import tell
 from relvec.estimators.validation import (
     check_nothing_beside,
     check_same_features,
+    features_kept,
+    n_drawn,
     note_features,
 )
+from relvec.evidence import Deadline, Limits
+from relvec.modelling import (
+    Accumulated,
+    Candidates,
+    Regression,
+    Specification,
+    fit_accumulated,
+    heard,
+    in_arrays,
+    targets_of,
+)
 from relvec.parameters import as_bytes, as_floats, as_weights
-from relvec.typing import Array
+from relvec.typing import AnyArray, Array
+
+# partial_fit keeps the Gram matrix of all candidates.
+_MOST_CANDIDATES = 2000
 
 
 def _has_rows(model: "IncrementalModel") -> bool:
@@ -72,45 +85,49 @@ class IncrementalModel(SparseKernelModel):
         >>> len(model.relevance_) < 10
         True
         """
-        trial = copy(self)
-        trial._check_parameters()
-        first = not hasattr(trial, "accumulated_")
-        if isinstance(X, RowBlocks):
-            check_nothing_beside(y, sample_weight)
-            (note_features if first else check_same_features)(trial, X)
-            trial._accumulate_blocks(X)
-        else:
-            X, y = trial._rows(X, y, y_numeric=True, reset=first)
-            trial._accumulate(X, y, sample_weight)
-        trial._fit_accumulated()
-        self.__dict__ = trial.__dict__
-        warn_about(self.status_)
+        self._check_parameters()
+        accumulated = getattr(self, "accumulated_", None)
+        with features_kept(self), heard(int(self.verbose)):
+            deadline = Deadline.after(self.max_seconds)
+            parts = self._parts(X, y, sample_weight, first=accumulated is None)
+            for rows, values, weights in parts:
+                if accumulated is None:
+                    accumulated = self._empty(rows, values, weights)
+                accumulated = accumulated.joined(rows, values, weights)
+            if accumulated is None:
+                msg = "the blocks' weights are all zero: at least one must be positive"
+                raise ValueError(msg)
+            model = fit_accumulated(self._of_accumulated(deadline), accumulated)
+        self._keep(model)
+        self.accumulated_ = accumulated
+        tell(model, stacklevel=3)
         return self
 
-    def _accumulate_blocks(self, blocks: RowBlocks) -> None:
-        for block in blocks:
-            values = targets_of(block)
+    def _parts(
+        self, X: Any, y: Any, sample_weight: Any, *, first: bool
+    ) -> Iterator[tuple[AnyArray, Array, Array]]:
+        """Validated rows with targets and weights, a block at a time."""
+        if not isinstance(X, RowBlocks):
+            X, y = self._rows(X, y, y_numeric=True, reset=first)
+            yield X, as_floats("y", y, 1), as_weights(sample_weight, len(X))
+            return
+        check_nothing_beside(y, sample_weight)
+        (note_features if first else check_same_features)(self, X)
+        for block in X:
+            values = as_floats("y", targets_of(block), 1)
             if block.weight is None or block.weight.any():
-                self._accumulate(block.X, values, block.weight)
-        if not hasattr(self, "accumulated_"):
-            msg = "the blocks' weights are all zero: at least one must be positive"
-            raise ValueError(msg)
+                yield block.X, values, as_weights(block.weight, len(block.X))
 
-    def _accumulate(self, X: Any, y: Any, sample_weight: Any) -> None:
-        values, weights = as_floats("y", y, 1), as_weights(sample_weight, len(X))
-        if not hasattr(self, "accumulated_"):
-            candidates = self._fixed_candidates(X, values, weights)
-            origin = np.average(values, weights=weights) if self.fit_intercept else 0.0
-            self.accumulated_ = Accumulated.empty(candidates, float(origin))
-        self.accumulated_ = self.accumulated_.joined(X, values, weights)
-
-    def _fixed_candidates(self, X: Any, y: Any, weights: Array) -> Candidates:
+    def _empty(self, X: AnyArray, y: Array, weights: Array) -> Accumulated:
+        """Functions that are fixed by the first rows."""
         choice = self._kernel_choice
-        most = MOST_FIXED_CANDIDATES // choice.number
+        most = _MOST_CANDIDATES // choice.number
         count = min(n_drawn(self.candidates, choice.number), most)
-        training = Training.in_arrays(X, y, weights, count, self._seed())
+        names = self._feature_names
+        rows, _ = in_arrays(X, y, weights, count, self._seed(), names=names)
         bias = bool(self.fit_intercept)
-        found = Candidates.of(choice, self.candidates, training, bias=bias)
+        kernels, centres = choice.resolve(rows), self._centres(rows)
+        found = Candidates.of(kernels, centres, rows, bias=bias)
         budget = Budget(as_bytes("memory_budget", self.memory_budget))
         if len(found.basis) > budget.most_functions:
             msg = (
@@ -119,11 +136,16 @@ class IncrementalModel(SparseKernelModel):
                 f"{budget.most_functions:,}: raise it, or set candidates to fewer"
             )
             raise ValueError(msg)
-        return found
+        origin = np.average(y, weights=weights) if self.fit_intercept else 0.0
+        return Accumulated.empty(found, rows.features, float(origin))
 
-    def _fit_accumulated(self) -> None:
-        problem, offset = self.accumulated_.problem(
-            centred=bool(self.fit_intercept), noise_variance=self.noise_variance
+    def _of_accumulated(self, deadline: Deadline) -> Specification:
+        return Specification(
+            kernels=(),
+            family=Regression(self.noise_variance, centred=bool(self.fit_intercept)),
+            intercept=bool(self.fit_intercept),
+            solver=self._solver(),
+            tol=self.tol,
+            limits=Limits(self.max_iter, deadline),
+            seed=self._seed(),
         )
-        fit = self._searched(problem, self._seed())
-        self._keep(self.accumulated_.candidates, fit, offset)

@@ -1,6 +1,7 @@
 """What users are told of how a fit ended."""
 
 import warnings
+from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
 
@@ -11,9 +12,10 @@ class FitWarning(UserWarning):
     """A fit that ended in a special case; the message says what to do."""
 
 
-def warn_about(status: Status, stacklevel: int = 3, words: str | None = None) -> None:
-    """Tell how a fit ended, unless that is how it should."""
-    if status in {Status.CONVERGED, Status.STOPPED}:
-        return
-    category = FitWarning if status.success else ConvergenceWarning
-    warnings.warn(words or status.value, category, stacklevel=stacklevel)
+def tell(model: Any, stacklevel: int) -> None:
+    """Warn of how a model's fit ended, unless that is how it should, and remark."""
+    if model.status not in {Status.CONVERGED, Status.STOPPED}:
+        category = FitWarning if model.status.success else ConvergenceWarning
+        warnings.warn(model.outcome, category, stacklevel=stacklevel)
+    for remark in model.remarks:
+        warnings.warn(remark, FitWarning, stacklevel=stacklevel)

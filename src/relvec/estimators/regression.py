@@ -2,16 +2,12 @@
 
 from typing import Any, Literal, overload
 
-import numpy as np
-from scipy.stats import t as student_t
 from sklearn.base import RegressorMixin
 
-from relvec.estimators.callbacks import Task
-from relvec.estimators.candidates import Candidates
 from relvec.estimators.incremental import IncrementalModel
-from relvec.evidence import EvidenceFit, as_hyperprior, as_top_down
-from relvec.likelihoods import gaussian_noise
-from relvec.parameters import as_floats, check_fraction, check_noise_variance
+from relvec.evidence import Deadline
+from relvec.modelling import FittedModel, Monitor, Regression
+from relvec.parameters import check_noise_variance
 from relvec.typing import Array
 
 
@@ -40,41 +36,22 @@ class RVR(RegressorMixin, IncrementalModel):
         Constant term of "poly" and "sigmoid".
     fit_intercept : bool, default=True
         Centre ``y`` by its weighted mean and let a constant be one of the candidates.
-    kernel_learning : {"width", "ard", "auto", "adaptive", "adaptive-ard", "weights"} \
-or Adaptive, optional
+    kernel_learning : {"width", "ard", "auto", "adaptive", "adaptive-ard", "weights"}, \
+LengthScales or Adaptive, optional
         What is learned of the kernel during the fit: one length scale, one for each
         feature, the better of these two; one for each vector, or for each vector and
         feature, with fewer vectors than the kernel as it is given, unless they halve
         the squared error. In a list the one kernel that has length scales learns. With
         "weights" a list of kernels is mixed into one, a convex combination whose
         weights are learned from the evidence; otherwise each has functions of its own.
-        An :class:`Adaptive` is the algorithm of [3]_ with its settings.
-    criterion : {"auto", "loo", "gcv", "evidence", "cv"}, default="auto"
-        What judges the kernels that are tried: rows left out one by one, each with the
-        function centred on it, in closed form; generalised cross-validation with a
-        charge of three observations for each function; the evidence, which prefers
-        narrow kernels; or three folds. "auto" is the sum of the first two, of kernels
-        that a Gaussian process proposes; in a list, and for known noise, of a grid.
-        "weights" and :class:`Adaptive` have the evidence.
-    n_restarts : int, default=10
-        How many widths to begin with, for "width", "ard" and "auto". With 1 there is
-        no grid: one width, from the median distance between rows. A process has three.
-    solver : {"sequential", "mackay", "em", "variational"} or TopDown, \
+        A :class:`LengthScales` says how kernels are judged and where the search begins;
+        an :class:`Adaptive` is the algorithm of [3]_.
+    solver : {"sequential", "mackay", "em", "variational"}, BottomUp or TopDown, \
 default="sequential"
         How the evidence is maximised: function by function, or by one of the classic
         iterations that begin with all functions and prune them, for small data. A
-        :class:`TopDown` is one of these with its settings.
-    polish : bool, default=True
-        Whether functions pruned by "mackay" or "em" get a second chance: the
-        sequential search goes on where the iteration ended, begins once more from
-        nothing, and the higher evidence stays. Not with an informative hyperprior.
-    hyperprior : Hyperprior or its four numbers, optional
-        Gamma distributions over the precisions of weights and noise, for the solvers
-        that begin with all functions; flat by default.
-    schedule : {"pool", "greedy"}, default="pool"
-        Whether each pass over the candidates lets many of them join a pool, where all
-        is searched at once, or only the best one, as the paper has it: slow, for
-        teaching and reference.
+        :class:`BottomUp` is the first with its settings, a :class:`TopDown` one of the
+        others.
     design : {"auto", "dense", "sparse", "low-rank", "streamed"}, default="auto"
         How the dictionary is held: as a matrix, as a sparse one for kernels of finite
         support, by its low rank, or not at all, its rows read block by block.
@@ -89,23 +66,13 @@ default="auto"
     noise_variance : "estimate" or float, default="estimate"
         Variance of the noise, if it is known. An estimate is never below 1e-12 of the
         mean square of the (centred) targets.
-    selection : {"gain", "random", "cyclic"}, default="gain"
-        Which function to act on: the one with the greatest gain in evidence, a random
-        one, or the next in order, among those that gain.
-    init : {"projection", "bias"}, default="projection"
-        Start from the function with the largest normalised projection onto the
-        targets, or from the constant, unless it gains nothing, as it rarely does
-        where targets are centred.
     tol : float, default=1e-4
         Largest change of the logarithms of prior precisions and noise at the end; a
         function must gain more than this many nats to enter.
     max_iter : int, default=10000
         Most steps to take.
     max_seconds : float, optional
-        Longest time to search.
-    min_vectors : int or float, optional
-        For the solvers that begin with all functions: stop as soon as so many are
-        left, or such a fraction of all.
+        Longest time to take, from the call of ``fit``; what was found by then stays.
     warm_start : bool, default=False
         Begin where the last call of ``fit`` ended: with its functions, as far as they
         are candidates again, their prior precisions and its noise.
@@ -113,8 +80,8 @@ default="auto"
         Bytes that a fit may take beside the data, as a number or in words such as
         ``"500MB"``. What cannot fit is refused before it is allocated.
     random_state : int, RandomState instance or None, default=None
-        For everything drawn by chance: candidates, where there are too many, and
-        ``selection="random"``. None is the same every time.
+        For everything drawn by chance: candidates, where there are too many, and a
+        solver's ``selection="random"``. None is the same every time.
     verbose : int, default=0
         Log progress through the logger "relvec", more often the higher it is.
 
@@ -166,8 +133,8 @@ default="auto"
         ``seconds`` after every step.
     status_ : Status
         How the search ended; its value says what to do about it.
-    model_ : SparseModel
-        All that predicting needs.
+    model_ : FittedModel
+        All of the fitted model in one value, which needs no scikit-learn.
     n_features_in_ : int
         Number of features seen by ``fit``.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -216,21 +183,13 @@ default="auto"
         coef0: float = 0.0,
         fit_intercept: bool = True,
         kernel_learning: Any = None,
-        criterion: str = "auto",
-        n_restarts: int = 10,
-        solver: str = "sequential",
-        polish: bool = True,
-        hyperprior: Any = None,
-        schedule: str = "pool",
+        solver: Any = "sequential",
         design: str = "auto",
         candidates: Any = "auto",
         noise_variance: Any = "estimate",
-        selection: str = "gain",
-        init: str = "projection",
         tol: float = 1e-4,
         max_iter: int = 10_000,
         max_seconds: float | None = None,
-        min_vectors: float | None = None,
         warm_start: bool = False,
         memory_budget: Any = "2GB",
         random_state: Any = None,
@@ -242,21 +201,13 @@ default="auto"
         self.coef0 = coef0
         self.fit_intercept = fit_intercept
         self.kernel_learning = kernel_learning
-        self.criterion = criterion
-        self.n_restarts = n_restarts
         self.solver = solver
-        self.polish = polish
-        self.hyperprior = hyperprior
-        self.schedule = schedule
         self.design = design
         self.candidates = candidates
         self.noise_variance = noise_variance
-        self.selection = selection
-        self.init = init
         self.tol = tol
         self.max_iter = max_iter
         self.max_seconds = max_seconds
-        self.min_vectors = min_vectors
         self.warm_start = warm_start
         self.memory_budget = memory_budget
         self.random_state = random_state
@@ -265,48 +216,32 @@ default="auto"
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_noise_variance(self.noise_variance)
+        if not isinstance(self.noise_variance, str):
+            self._check_noise_settings(f"noise_variance={self.noise_variance!r}")
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, task: Task) -> None:
-        self.__dict__.pop("accumulated_", None)
-        training = self._training(X, y, sample_weight, y_numeric=True)
-        values, weights = as_floats("y", training.y, 1), training.weight
-        offset = 0.0
-        if self.fit_intercept:
-            offset = float(np.average(values, weights=weights))
-        targets = _centred(values, offset)
-        noise = gaussian_noise(
-            targets[:, None],
-            weights,
+    def _fitted(
+        self, X: Any, y: Any, sample_weight: Any, monitor: Monitor
+    ) -> FittedModel:
+        deadline, start = Deadline.after(self.max_seconds), self._start()
+        rows, values = self._training_rows(X, y, sample_weight, y_numeric=True)
+        initial = self._solver().initial_noise_variance
+        family = Regression(
             self.noise_variance,
-            offset,
-            self._initial_noise_variance,
+            centred=bool(self.fit_intercept),
+            initial_noise_variance=self.noise_variance_ if start else initial,
         )
-        self._maximise(training, targets[:, None], noise, task, offset)
+        spec = self._specification(rows, family, deadline)
+        data = family.encoded(rows, values)
+        return self._fit_function(spec, data, start=start, monitor=monitor)
 
-    @property
-    def _initial_noise_variance(self) -> float | None:
-        """From an earlier fit or from settings; None for a guess."""
-        if self.warm_start and hasattr(self, "model_"):
-            return self.noise_variance_
-        top_down = as_top_down(self.solver)
-        return top_down.initial_noise_variance if top_down else None
-
-    def _keep(self, candidates: Candidates, fit: EvidenceFit, offset: float) -> None:
-        super()._keep(candidates, fit, offset)
-        self.noise_variance_ = float(fit.likelihood.noise_variance[0])
-        self.degrees_of_freedom_ = np.inf
-        top_down = as_top_down(self.solver)
-        estimated = fit.likelihood.noise_ceiling is not None
-        if top_down is not None and top_down.update == "variational" and estimated:
-            prior = as_hyperprior(self.hyperprior, top_down)
-            self.degrees_of_freedom_ = 2 * prior.c + fit.n_observations
-            # From 1/E[β] to E[1/β].
-            self.noise_variance_ *= _variance_factor(self.degrees_of_freedom_)
-
-    def _moments(self, X: Any) -> tuple[Array, Array]:
-        """Mean and variance of the function (n_rows,) each."""
-        mean, variance = self._latent(X)
-        return mean[:, 0], variance[:, 0]
+    def _attributes(self, model: FittedModel) -> dict[str, Any]:
+        family = model.family
+        assert isinstance(family, Regression)
+        return {
+            **super()._attributes(model),
+            "noise_variance_": family.noise_variance,
+            "degrees_of_freedom_": family.degrees_of_freedom,
+        }
 
     @overload
     def predict(self, X: Any, return_std: Literal[False] = False) -> Array: ...
@@ -332,10 +267,8 @@ default="auto"
         std : ndarray of shape (n_samples,)
             Their standard deviation; only with ``return_std=True``.
         """
-        mean, variance = self._moments(X)
-        if not return_std:
-            return mean
-        return mean, np.sqrt(variance + self.noise_variance_)
+        found = self._predictive(X)
+        return (found.mean, found.std) if return_std else found.mean
 
     def predict_interval(self, X: Any, level: float = 0.9) -> tuple[Array, Array]:
         """Bounds between which a target lies with the given probability.
@@ -355,6 +288,7 @@ default="auto"
 
         Examples
         --------
+        >>> import numpy as np
         >>> from relvec import RVR
         >>> from relvec.data import noisy_sinc
         >>> X, y = noisy_sinc(100, seed=0)
@@ -362,25 +296,4 @@ default="auto"
         >>> bool(0.8 < np.mean((lower < y) & (y < upper)) < 1)
         True
         """
-        check_fraction("level", level)
-        mean, variance = self._moments(X)
-        freedom = self.degrees_of_freedom_
-        noise = self.noise_variance_ / _variance_factor(freedom)
-        half = student_t.ppf(0.5 + level / 2, freedom) * np.sqrt(variance + noise)
-        return mean - half, mean + half
-
-
-def _variance_factor(degrees_of_freedom: float) -> float:
-    """Variance of a Student-t distribution of unit scale, where it has one."""
-    if np.isinf(degrees_of_freedom) or degrees_of_freedom <= 2:
-        return 1.0
-    return degrees_of_freedom / (degrees_of_freedom - 2)
-
-
-def _centred(y: Array, offset: float) -> Array:
-    """y − offset; exactly zero where only rounding is left of it."""
-    targets = y - offset
-    largest = np.max(np.abs(y))
-    if np.max(np.abs(targets)) <= 8 * np.finfo(float).eps * largest:
-        return np.zeros_like(targets)
-    return targets
+        return self._predictive(X).interval(level)

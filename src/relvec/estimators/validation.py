@@ -1,5 +1,8 @@
 """scikit-learn's validation of arrays, and the same for blocks of rows."""
 
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from numbers import Integral
 from typing import Any
 
@@ -7,10 +10,33 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from relvec.data import RowBlocks
+from relvec.modelling import TrainingRows
+from relvec.parameters import as_floats, check_count
 from relvec.typing import AnyArray
 
+# Rows drawn as centres by candidates="auto"; all of them up to here.
+MOST_CANDIDATES = 10_000
+_NOTED = ("n_features_in_", "feature_names_in_")
 # Single precision stays as it is: blocks of rows are converted on their way.
 _FLOATS = (np.float64, np.float32)
+
+
+@contextmanager
+def features_kept(estimator: Any) -> Iterator[None]:
+    """What validation notes of the features is taken back if a fit does not end.
+
+    So an estimator is as it was after an error or an interrupt.
+    """
+    before = {name: vars(estimator).get(name) for name in _NOTED}
+    try:
+        yield
+    except BaseException:
+        for name, value in before.items():
+            if value is not None:
+                setattr(estimator, name, value)
+            elif hasattr(estimator, name):
+                delattr(estimator, name)
+        raise
 
 
 def validated(estimator: Any, X: Any, *y: Any, **checks: Any) -> Any:
@@ -57,6 +83,50 @@ def check_columns(X: AnyArray, candidates: Any) -> None:
             f"other centres, say so with candidates={n_columns}"
         )
         raise ValueError(msg)
+
+
+def check_candidates(value: Any) -> None:
+    """A word, a number, or an array of centres."""
+    if is_centres(value) or (isinstance(value, str) and value in {"auto", "all"}):
+        return
+    if isinstance(value, str):
+        msg = (
+            "candidates must be 'auto', 'all', a number of rows or an array of "
+            f"centres; got {value!r}"
+        )
+        raise ValueError(msg)
+    check_count("candidates", value)
+
+
+def is_centres(candidates: Any) -> bool:
+    """Whether centres were given rather than a rule."""
+    return not isinstance(candidates, str) and hasattr(candidates, "__len__")
+
+
+def n_drawn(candidates: Any, n_kernels: int) -> int:
+    """How many rows are to be drawn as centres."""
+    if is_centres(candidates):
+        return 0
+    if isinstance(candidates, str):
+        most = max(1, MOST_CANDIDATES // n_kernels)
+        return sys.maxsize if candidates == "all" else most
+    return int(candidates)
+
+
+def as_centres(candidates: Any, rows: TrainingRows) -> AnyArray:
+    """A checked array of centres, beside the rows."""
+    if rows.of_objects:
+        centres = as_objects(candidates)
+    else:
+        centres = as_floats("candidates", candidates, 2)
+    if centres is None or len(centres) == 0 or centres.shape[1] != rows.n_features:
+        shape = np.shape(candidates if centres is None else centres)
+        msg = (
+            f"candidates has shape {shape}: give at least one centre, each "
+            f"with the {rows.n_features} features of X"
+        )
+        raise ValueError(msg)
+    return centres
 
 
 def as_objects(X: Any) -> AnyArray | None:

@@ -8,6 +8,7 @@ from relvec.evidence.base import (
     Snapshot,
     Status,
 )
+from relvec.evidence.deadline import Deadline
 from relvec.evidence.fixed_point import FixedPoint
 from relvec.evidence.hyperprior import FLAT, Hyperprior
 from relvec.evidence.maximise import Limits, maximise
@@ -17,18 +18,21 @@ from relvec.evidence.pooled import Pooled
 from relvec.evidence.rounds import Rounds
 from relvec.evidence.sequential import Sequential
 from relvec.evidence.solvers import (
+    BottomUp,
+    Search,
     Solver,
     TopDown,
-    as_hyperprior,
-    as_top_down,
-    starting_precision,
+    as_solver,
+    solved,
 )
 from relvec.evidence.updates import EM, MacKay, Variational
 
 __all__ = [
     "EM",
     "FLAT",
+    "BottomUp",
     "Callback",
+    "Deadline",
     "EvidenceFit",
     "EvidenceMaximiser",
     "FixedPoint",
@@ -40,14 +44,14 @@ __all__ = [
     "Pooled",
     "Problem",
     "Rounds",
+    "Search",
     "Sequential",
     "Snapshot",
     "Solver",
     "Status",
     "TopDown",
     "Variational",
-    "as_hyperprior",
-    "as_top_down",
+    "as_solver",
     "maximise",
-    "starting_precision",
+    "solved",
 ]

@@ -10,15 +10,17 @@ logarithms, so that they add to the log evidence (thesis 2.5.9)
 """
 
 from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 
 from relvec.parameters import check_not_negative
+from relvec.parametric import Parametric
 from relvec.typing import Array
 
 
-@dataclass(frozen=True)
-class Hyperprior:
+@dataclass(frozen=True, eq=False, repr=False)
+class Hyperprior(Parametric):
     """Gamma hyperpriors in the units of the data; flat by default.
 
     Parameters
@@ -30,11 +32,11 @@ class Hyperprior:
 
     Examples
     --------
-    >>> from relvec import RVR, Hyperprior
+    >>> from relvec import RVR, Hyperprior, TopDown
     >>> from relvec.data import noisy_sinc
     >>> X, y = noisy_sinc(50, seed=0)
     >>> noise = Hyperprior(c=50.0, d=50.0 * 0.1**2)  # a deviation of about 0.1
-    >>> model = RVR(gamma=1 / 9, solver="mackay", hyperprior=noise).fit(X, y)
+    >>> model = RVR(gamma=1 / 9, solver=TopDown(hyperprior=noise)).fit(X, y)
     >>> round(model.noise_variance_**0.5, 1)
     0.1
     """
@@ -62,3 +64,17 @@ class Hyperprior:
 
 
 FLAT = Hyperprior()
+
+
+def as_hyperprior(value: Any) -> Hyperprior:
+    """What a user means by ``hyperprior``: None, a Hyperprior or its four numbers."""
+    if value is None or isinstance(value, Hyperprior):
+        return value or FLAT
+    try:
+        return Hyperprior(*value)
+    except TypeError:
+        msg = (
+            "hyperprior must be None, a Hyperprior or its four numbers (a, b, c, d); "
+            f"got {value!r}"
+        )
+        raise ValueError(msg) from None

@@ -15,6 +15,7 @@ from relvec.evidence.base import (
     Status,
     interpolates,
 )
+from relvec.evidence.deadline import NEVER, Deadline
 from relvec.evidence.mode import Mode, posterior_at_mode
 from relvec.evidence.trace import Trace, n_vectors
 from relvec.evidence.units import Units
@@ -31,7 +32,7 @@ class Limits:
     """How long a fit may take."""
 
     max_iter: int = 10_000
-    max_seconds: float = np.inf
+    deadline: Deadline = NEVER
     min_vectors: int = 0  # a search that comes down to so many is over
 
 
@@ -79,7 +80,7 @@ def _search(
             return state, _outcome(problem, state)
         if len(trace.snapshots) >= limits.max_iter:
             return state, Status.MAX_ITER
-        if trace.seconds >= limits.max_seconds:
+        if limits.deadline.passed:
             return state, Status.MAX_SECONDS
         state = maximiser.step(problem, state)
         news = trace.record(problem, state)

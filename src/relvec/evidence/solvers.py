@@ -1,19 +1,28 @@
-"""The ways to maximise the evidence, by name."""
+"""The ways to maximise the evidence, by name or with settings."""
 
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, Protocol
 
 import numpy as np
 
-from relvec.evidence.base import EvidenceMaximiser
+from relvec.evidence.base import Callback, EvidenceFit, EvidenceMaximiser, Problem
 from relvec.evidence.fixed_point import FixedPoint
-from relvec.evidence.hyperprior import FLAT, Hyperprior
+from relvec.evidence.hyperprior import FLAT, Hyperprior, as_hyperprior
+from relvec.evidence.maximise import Limits, maximise
 from relvec.evidence.polished import Polished
 from relvec.evidence.pooled import Pooled
 from relvec.evidence.rounds import Rounds
 from relvec.evidence.sequential import Sequential
 from relvec.evidence.updates import EM, MacKay, Variational
-from relvec.parameters import check_choice, check_count, check_positive
+from relvec.parameters import (
+    as_min_vectors,
+    check_choice,
+    check_count,
+    check_flag,
+    check_positive,
+)
+from relvec.parametric import Parametric
 from relvec.typing import Array
 
 _UPDATES: dict[str, MacKay] = {
@@ -25,7 +34,138 @@ SOLVERS = ("sequential", *_UPDATES)
 
 
 @dataclass(frozen=True)
-class TopDown:
+class Search:
+    """What a solver is told beside the problem."""
+
+    tol: float = 1e-4
+    seed: int = 0
+    price: float = 0.0  # nats that a function has to be worth in the end
+    constant: int | None = None  # the column that is one, where it is known
+
+
+class Solver(Protocol):
+    """Settings of a way to maximise the evidence."""
+
+    @property
+    def begins_with_all(self) -> str | None:
+        """What to call a solver whose first model has all functions; None if not."""
+        ...
+
+    @property
+    def begins_with_constant(self) -> bool:
+        """Whether its first function is the constant."""
+        ...
+
+    @property
+    def prior(self) -> Hyperprior:
+        """Over the precisions."""
+        ...
+
+    def maximiser(self, problem: Problem, search: Search) -> EvidenceMaximiser[Any]:
+        """The algorithm with these settings."""
+        ...
+
+    def starting_precision(self, n_basis: int, known: Array | None) -> Array | None:
+        """α to begin with, from an earlier fit (infinite if not in it) or settings."""
+        ...
+
+    def min_vectors_of(self, n_basis: int) -> int:
+        """How few of so many functions end the search."""
+        ...
+
+    @property
+    def initial_noise_variance(self) -> float | None:
+        """To begin with; None for a guess."""
+        ...
+
+    @property
+    def noise_settings(self) -> Sequence[str]:
+        """Settings, other than their defaults, of a noise that is estimated."""
+        ...
+
+    def noise_freedom(self, n_observations: float) -> float:
+        """Degrees of freedom of the noise, if it is integrated out; else infinite."""
+        ...
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BottomUp(Parametric):
+    """Settings of ``solver="sequential"``, which begins with no function.
+
+    Parameters
+    ----------
+    schedule : {"pool", "greedy"}, default="pool"
+        Whether each pass over the candidates lets many of them join a pool, where all
+        is searched at once, or only the best one, as the paper has it: slow, for
+        teaching and reference.
+    selection : {"gain", "random", "cyclic"}, default="gain"
+        Which function to act on: the one with the greatest gain in evidence, a random
+        one, or the next in order, among those that gain.
+    init : {"projection", "bias"}, default="projection"
+        Start from the function with the largest normalised projection onto the
+        targets, or from the constant, unless it gains nothing, as it rarely does where
+        targets are centred.
+    noise_interval : int, default=10
+        Single actions from one estimate of the noise to the next.
+
+    Examples
+    --------
+    >>> from relvec import RVR, BottomUp
+    >>> from relvec.data import noisy_sinc
+    >>> X, y = noisy_sinc(60, seed=0)
+    >>> model = RVR(gamma=1 / 9, solver=BottomUp(schedule="greedy")).fit(X, y)
+    >>> len(model.relevance_) < 10
+    True
+    """
+
+    schedule: str = "pool"
+    selection: str = "gain"
+    init: str = "projection"
+    noise_interval: int = 10
+
+    begins_with_all = None
+    prior = FLAT
+    initial_noise_variance = None
+
+    def __post_init__(self) -> None:
+        check_choice("schedule", self.schedule, ("pool", "greedy"))
+        check_choice("selection", self.selection, ("gain", "random", "cyclic"))
+        check_choice("init", self.init, ("projection", "bias"))
+        check_count("noise_interval", self.noise_interval)
+
+    def maximiser(self, problem: Problem, search: Search) -> Sequential | Pooled:
+        single = Sequential(
+            selection=self.selection,
+            start=search.constant if self.begins_with_constant else None,
+            tol=search.tol,
+            noise_interval=self.noise_interval,
+            seed=search.seed,
+        )
+        if self.schedule == "greedy":
+            return single
+        rounds = Rounds(selection=self.selection, seed=search.seed)
+        return Pooled(single, rounds, search.price)
+
+    def starting_precision(self, n_basis: int, known: Array | None) -> Array | None:
+        return known
+
+    def min_vectors_of(self, n_basis: int) -> int:
+        return 0
+
+    @property
+    def begins_with_constant(self) -> bool:
+        return self.init == "bias"
+
+    @property
+    def noise_settings(self) -> list[str]:
+        return changed(self, "noise_interval")
+
+    def noise_freedom(self, n_observations: float) -> float:
+        return np.inf
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TopDown(Parametric):
     """A solver that begins with all functions, for which its name is not enough.
 
     Parameters
@@ -45,6 +185,15 @@ class TopDown:
         weight; by default 1e6. For "em" and "variational", whose precisions grow only
         in proportion to the number of steps, it is what the data say beside the other
         functions, the default is 10, and no function leaves that would come back.
+    polish : bool, optional
+        Whether functions that were pruned get a second chance: the sequential search
+        goes on where the iteration ended, begins once more from nothing, and the higher
+        evidence stays. By default wherever the evidence is what is maximised: not for
+        "variational" and not with an informative hyperprior.
+    hyperprior : Hyperprior or its four numbers, optional
+        Gamma distributions over the precisions of weights and noise; flat by default.
+    min_vectors : int or float, optional
+        Stop as soon as so many functions are left, or such a fraction of all.
 
     Examples
     --------
@@ -52,8 +201,11 @@ class TopDown:
     >>> from relvec.data import noisy_sinc
     >>> X, y = noisy_sinc(60, seed=0)
     >>> solver = TopDown("mackay", initial_precision=1 / 60, noise_interval=5)
-    >>> len(RVR(gamma=1 / 9, solver=solver).fit(X, y).relevance_) < 10
+    >>> model = RVR(gamma=1 / 9, solver=solver).fit(X, y)
+    >>> len(model.relevance_) < 10
     True
+    >>> model.set_params(solver__polish=False).fit(X, y).status_.name
+    'CONVERGED'
     """
 
     update: str = "mackay"
@@ -61,6 +213,11 @@ class TopDown:
     initial_noise_variance: float | None = None
     noise_interval: int = 1
     prune: float | None = None
+    polish: bool | None = None
+    hyperprior: Any = None
+    min_vectors: float | None = None
+
+    begins_with_constant = False
 
     def __post_init__(self) -> None:
         check_choice("update", self.update, _UPDATES)
@@ -68,94 +225,95 @@ class TopDown:
         for name in ("initial_precision", "initial_noise_variance", "prune"):
             if getattr(self, name) is not None:
                 check_positive(name, getattr(self, name))
+        as_min_vectors(self.min_vectors, 1)
+        own = self._own_objective
+        if self.polish is not None:
+            check_flag("polish", self.polish)
+        if self.polish and own is not None:
+            msg = (
+                f"polish=True goes on with the evidence, and {own} maximises something "
+                "else: leave out one of the two"
+            )
+            raise ValueError(msg)
 
-    def fixed_point(self, tol: float) -> FixedPoint:
-        """The iteration with these settings."""
+    @property
+    def _own_objective(self) -> str | None:
+        """The setting that makes the objective another than the evidence."""
+        if _UPDATES[self.update].bounded:
+            return f"update={self.update!r}"
+        return f"hyperprior={self.hyperprior!r}" if self.prior.informative else None
+
+    @property
+    def begins_with_all(self) -> str:
+        return f"solver={self.update!r}"
+
+    @property
+    def prior(self) -> Hyperprior:
+        """Over the precisions."""
+        return as_hyperprior(self.hyperprior)
+
+    def maximiser(self, problem: Problem, search: Search) -> EvidenceMaximiser[Any]:
+        """The algorithm with these settings."""
         update = _UPDATES[self.update]
         if self.prune is not None:
             update = replace(update, prune=self.prune)
-        return FixedPoint(update, tol=tol, noise_interval=self.noise_interval)
-
-
-@dataclass(frozen=True)
-class Solver:
-    """What users may choose; the rest has its defaults."""
-
-    top_down: TopDown | None = None
-    schedule: str = "pool"
-    selection: str = "gain"
-    start: int | None = None  # the function to begin with
-    tol: float = 1e-4
-    price: float = 0.0  # nats that a function of the pool's model has to be worth
-    noise_interval: int = 10  # of the greedy schedule
-    polish: bool = True
-    hyperprior: Hyperprior = FLAT
-    seed: int = 0
-
-    @property
-    def maximiser(self) -> EvidenceMaximiser[Any]:
-        """The algorithm with these settings."""
-        if self.top_down is None:
-            return self._sequential
-        iteration = self.top_down.fixed_point(self.tol)
-        # What the sequential search maximises is the evidence, and nothing else.
-        own_objective = iteration.update.bounded or self.hyperprior.informative
-        if own_objective or not self.polish:
+        iteration = FixedPoint(
+            update, tol=search.tol, noise_interval=self.noise_interval
+        )
+        polish = self._own_objective is None if self.polish is None else self.polish
+        if not polish:
             return iteration
-        return Polished(iteration, self._sequential)
+        return Polished(iteration, BottomUp().maximiser(problem, search))
+
+    def starting_precision(self, n_basis: int, known: Array | None) -> Array | None:
+        """α to begin with, from an earlier fit (infinite if not in it) or settings."""
+        if self.initial_precision is None:
+            return known
+        given = np.full(n_basis, self.initial_precision)
+        return given if known is None else np.where(np.isfinite(known), known, given)
+
+    def min_vectors_of(self, n_basis: int) -> int:
+        """How few of so many functions end the search."""
+        return as_min_vectors(self.min_vectors, n_basis)
 
     @property
-    def _sequential(self) -> Sequential | Pooled:
-        single = Sequential(
-            selection=self.selection,
-            start=self.start,
-            tol=self.tol,
-            noise_interval=self.noise_interval,
-            seed=self.seed,
-        )
-        if self.schedule == "greedy":
-            return single
-        rounds = Rounds(selection=self.selection, seed=self.seed)
-        return Pooled(single, rounds, self.price)
+    def noise_settings(self) -> list[str]:
+        """Settings, other than their defaults, of a noise that is estimated."""
+        named = changed(self, "initial_noise_variance", "noise_interval")
+        return named + ["hyperprior"] * bool(self.prior.c or self.prior.d)
+
+    def noise_freedom(self, n_observations: float) -> float:
+        """Degrees of freedom of the noise, if it is integrated out; else infinite."""
+        integrated = self.update == "variational"
+        return 2 * self.prior.c + n_observations if integrated else np.inf
 
 
-def as_hyperprior(value: Any, top_down: TopDown | None) -> Hyperprior:
-    """What a user means by ``hyperprior``: None, a Hyperprior or its four numbers."""
-    if value is None:
-        return FLAT
-    if not isinstance(value, Hyperprior):
-        try:
-            value = Hyperprior(*value)
-        except TypeError:
-            msg = (
-                "hyperprior must be None, a Hyperprior or its four numbers (a, b, c, "
-                f"d); got {value!r}"
-            )
-            raise ValueError(msg) from None
-    if value.informative and top_down is None:
-        msg = (
-            "solver='sequential' knows flat hyperpriors only: choose solver='mackay', "
-            "'em' or 'variational', or leave out hyperprior"
-        )
-        raise ValueError(msg)
-    return value
+def changed(settings: Parametric, *names: str) -> list[str]:
+    """Those of the names whose setting is not the default."""
+    defaults = {field.name: field.default for field in fields(settings)}
+    return [name for name in names if getattr(settings, name) != defaults[name]]
 
 
-def as_top_down(solver: Any) -> TopDown | None:
-    """What a user means by ``solver``: None for the sequential one."""
-    if isinstance(solver, TopDown):
+def as_solver(solver: Any) -> BottomUp | TopDown:
+    """What a user means by ``solver``: a name or an object with settings."""
+    if isinstance(solver, BottomUp | TopDown):
         return solver
-    check_choice("solver", solver, SOLVERS)
-    return None if solver == "sequential" else TopDown(solver)
+    if not isinstance(solver, str) or solver not in SOLVERS:
+        words = ", ".join(map(repr, SOLVERS))
+        msg = f"solver must be one of {words}, a BottomUp or a TopDown; got {solver!r}"
+        raise ValueError(msg)
+    return BottomUp() if solver == "sequential" else TopDown(solver)
 
 
-def starting_precision(
-    top_down: TopDown | None, n_basis: int, known: Array | None = None
-) -> Array | None:
-    """α to begin with, from another fit (infinite if not in it) or from settings."""
-    given = top_down.initial_precision if top_down else None
-    if given is None:
-        return known
-    if known is None:
-        return np.full(n_basis, given)
-    return np.where(np.isfinite(known), known, given)
+def solved(
+    problem: Problem,
+    solver: Solver,
+    search: Search,
+    limits: Limits,
+    callback: Callback | None = None,
+) -> EvidenceFit:
+    """The maximum of a problem's evidence, found by a solver within limits."""
+    problem = replace(problem, hyperprior=solver.prior)
+    fewest = solver.min_vectors_of(problem.design.shape[1])
+    limits = replace(limits, min_vectors=fewest)
+    return maximise(problem, solver.maximiser(problem, search), limits, callback)

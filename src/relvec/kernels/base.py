@@ -9,7 +9,7 @@ import numpy as np
 
 from relvec import kernels
 from relvec.kernels.checks import as_rows, check_columns, chosen_columns
-from relvec.kernels.parametric import Parametric
+from relvec.parametric import Parametric
 from relvec.typing import AnyArray, Array, Indices
 
 
@@ -72,7 +72,7 @@ class KernelFunction(Parametric, ABC):
         array of shape (n, m)
             A ``scipy.sparse.csr_array`` if ``compact``.
         """
-        return self._matrix(*self._seen(X, Z)[:2])
+        return self._matrix(*self.seen(X, Z)[:2])
 
     @property
     @abstractmethod
@@ -91,11 +91,11 @@ class KernelFunction(Parametric, ABC):
 
     def diagonal(self, X: AnyArray) -> Array:
         """k(x, x) for every row x of X, an array of shape (n,)."""
-        return self._diagonal(self._seen(X, None)[0])
+        return self._diagonal(self.seen(X)[0])
 
     def paired(self, X: AnyArray, Z: AnyArray) -> Array:
         """k(x, z) for each row x of X and the row z of Z beside it, of shape (n,)."""
-        return self._paired(*self._seen(X, Z)[:2])
+        return self._paired(*self.seen(X, Z)[:2])
 
     def gradients(self, X: AnyArray, Z: AnyArray | None = None) -> dict[str, Array]:
         """∂k(x, z)/∂θ for every continuous parameter θ, by its name.
@@ -113,7 +113,7 @@ class KernelFunction(Parametric, ABC):
             (n, m, d) for a parameter that has one entry for each of d features. Never
             sparse.
         """
-        return self._gradients(*self._seen(X, Z)[:2])
+        return self._gradients(*self.seen(X, Z)[:2])
 
     def centre_gradient(self, X: AnyArray, Z: AnyArray | None = None) -> Array:
         """∂k(x, z)/∂z, by the features of the centre z; never sparse.
@@ -131,7 +131,7 @@ class KernelFunction(Parametric, ABC):
         -------
         array of shape (n, m, n_features)
         """
-        rows, centres, chosen = self._seen(X, Z)
+        rows, centres, chosen = self.seen(X, Z)
         gradient = self._centre_gradient(rows, centres)
         if chosen is None:
             return gradient
@@ -139,10 +139,10 @@ class KernelFunction(Parametric, ABC):
         wide[..., chosen] = gradient
         return wide
 
-    def _seen(
-        self, X: AnyArray, Z: AnyArray | None
+    def seen(
+        self, X: AnyArray, Z: AnyArray | None = None
     ) -> tuple[Array, Array, Indices | None]:
-        """The columns of X and Z that the kernel sees, and their numbers."""
+        """The columns of X and Z (X by default) that the kernel sees; their indices."""
         if self.columns is None and not self.requires_vector_input:
             objects = np.asarray(X)
             return objects, objects if Z is None else np.asarray(Z), None

@@ -103,7 +103,7 @@ class CompactMatern(Matern):
         -------
         int
         """
-        rows, centres, _ = self._seen(X, Z)
+        rows, centres, _ = self.seen(X, Z)
         supports = self._supports(rows.shape[1])
         return count_close(rows / supports, centres / supports)
 

@@ -71,7 +71,7 @@ class Varying:
 
     def _centred(self, X: AnyArray) -> tuple[Array, Array]:
         """The features seen, from an origin among the centres."""
-        rows, centres, _ = self.kernel._seen(X, self.centres)
+        rows, centres, _ = self.kernel.seen(X, self.centres)
         origin = centres.mean(axis=0) if len(centres) else 0.0
         return rows - origin, centres - origin
 

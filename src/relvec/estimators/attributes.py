@@ -1,0 +1,40 @@
+"""Fitted attributes, as scikit-learn's users know them, from a fitted model."""
+
+from typing import Any
+
+# Only some fits have these; the next fit takes them back.
+OPTIONAL = (
+    "accumulated_",
+    "estimators_",
+    "kernel_",
+    "kernel_weights_",
+    "kernel_history_",
+    "length_scales_",
+    "feature_relevance_",
+)
+
+
+def fitted_attributes(model: Any) -> dict[str, Any]:
+    """By name, of one model or of several that are one."""
+    learned = {
+        "kernel_": model.learned.kernel,
+        "kernel_weights_": model.learned.weights,
+        "kernel_history_": model.learned.history,
+        "length_scales_": model.learned.length_scales,
+        "feature_relevance_": model.learned.feature_relevance,
+    }
+    return {
+        "model_": model,
+        "relevance_": model.indices,
+        "relevance_kernel_": model.kernel_indices,
+        "relevance_vectors_": model.centres,
+        "dual_coef_": model.weights,
+        "prior_precision_": model.prior_precision,
+        "intercept_": model.intercept,
+        "intercept_precision_": model.intercept_precision,
+        "log_evidence_": model.log_evidence,
+        "n_iter_": model.n_iter,
+        "history_": model.history,
+        "status_": model.status,
+        **{name: value for name, value in learned.items() if value is not None},
+    }

@@ -1,0 +1,32 @@
+"""When a fit has to be over, however many searches it is made of."""
+
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Self
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Deadline:
+    """A moment on the process's own clock; never by default."""
+
+    at: float = np.inf
+
+    @classmethod
+    def after(cls, seconds: float | None) -> Self:
+        """So many seconds from now; None is never."""
+        return cls() if seconds is None else cls(perf_counter() + seconds)
+
+    @property
+    def passed(self) -> bool:
+        """Whether it is over."""
+        return perf_counter() >= self.at
+
+    def share(self, parts: int) -> "Deadline":
+        """The end of the first of so many equal parts of the time left."""
+        now = perf_counter()
+        return Deadline(now + max(self.at - now, 0.0) / parts)
+
+
+NEVER = Deadline()

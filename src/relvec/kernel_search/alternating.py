@@ -1,0 +1,97 @@
+"""Algorithm 1 of Yuan et al. (2009): precisions and length scales in turn.
+
+All functions begin with the same length scale. H re-estimations of α and the noise by
+MacKay's rule, which prune, are followed by S quasi-Newton steps on log ℓ, until the
+evidence stops rising.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.linalg import LinAlgError
+
+from relvec.basis import Basis
+from relvec.evidence import Status, TopDown
+from relvec.kernel_learning import OwnScales
+from relvec.kernel_search.adaptive import MOST_ROWS, Moving
+from relvec.kernel_search.learnable import as_varying
+from relvec.kernel_search.settings import Adaptive
+from relvec.kernel_search.shared import Stages, described
+from relvec.kernel_search.starts import Distances, given_shape
+from relvec.kernel_search.trials import Trials
+from relvec.modelling import (
+    Candidates,
+    FittedModel,
+    Monitor,
+    Specification,
+    TrainingSet,
+    fit_candidates,
+)
+from relvec.typing import Array
+
+_MOST_TURNS = 30
+_LEAST_GAIN = 1e-3  # nats
+_FINAL = (Status.MAX_SECONDS, Status.STOPPED, Status.INTERPOLATION, Status.PERFECT_FIT)
+
+
+def learn_alternating(
+    settings: Adaptive,
+    spec: Specification,
+    data: TrainingSet,
+    start: FittedModel | None,
+    monitor: Monitor,
+) -> FittedModel:
+    """The model by these settings, fitted once more by the solver asked for."""
+    trials = Stages.of(
+        Trials(spec, settings, data, start, monitor), most=MOST_ROWS
+    ).most
+    shape = given_shape(trials.template)
+    allowed = Distances.of(trials.seen_rows, shape, data.rows.seed).allowed
+    own = OwnScales(allowed, steps=settings.steps, joint=False)
+    moving = _turned(settings, trials, data, own)
+    last = moving.model
+    if len(last.indices):
+        last = moving.refitted(moving.placed()[0], data)
+    return described(last, trials, [])
+
+
+def _turned(
+    settings: Adaptive, trials: Trials, data: TrainingSet, own: OwnScales
+) -> Moving:
+    """Turns of both kinds until the evidence stops rising."""
+    limits = replace(trials.spec.limits, max_iter=settings.cycles)
+    solver = TopDown("mackay", polish=False)
+    mackay = replace(trials.spec, solver=solver, limits=limits)
+    candidates = _candidates(settings, trials, data)
+    precision: Array | None = None
+    before = -np.inf
+    for _ in range(_MOST_TURNS):
+        model = fit_candidates(
+            mackay, data, candidates, precision=precision, monitor=trials.monitor
+        )
+        moving = Moving(trials, model, trials.spec.kernels)
+        ended = model.status in _FINAL or model.fit.likelihood.noiseless
+        gain, before = model.log_evidence - before, model.log_evidence
+        if len(model.indices) == 0 or ended or gain < _LEAST_GAIN:
+            break
+        try:
+            moved = own.better(*moving.placed())
+        except LinAlgError:
+            break
+        candidates, precision, _ = moving.candidates(moved)
+    return moving
+
+
+def _candidates(settings: Adaptive, trials: Trials, data: TrainingSet) -> Candidates:
+    """All functions, those of one kernel ready to have scales of their own."""
+    spec = trials.spec
+    given = Candidates.of(spec.kernels, spec.centres, data.rows, bias=spec.intercept)
+    groups = list(given.basis.groups)
+    varying = as_varying(groups.pop(trials.index))
+    assert varying is not None
+    if settings.by_feature:
+        shape = (len(varying), trials.seen_rows.shape[1])
+        scales = np.broadcast_to(varying.scales, shape)
+        varying = replace(varying, scales=scales)
+    groups.insert(trials.index, varying)
+    return replace(given, basis=Basis(tuple(groups), spec.intercept))

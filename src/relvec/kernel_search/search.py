@@ -1,0 +1,203 @@
+"""A search for length scales that all functions share, on given rows.
+
+The evidence prefers narrow kernels, whose fits promise more than they hold. So slopes
+of the evidence propose scales, and a criterion disposes.
+"""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from relvec.kernel_learning import better_scales
+from relvec.kernel_search.reference import ReferenceProjection
+from relvec.kernel_search.starts import Distances, given_shape, natural_shape
+from relvec.kernel_search.trials import Trial, Trials, observed, placed
+from relvec.typing import Array
+
+_SLACK = 0.005  # nats per observation that a wider kernel may cost
+_MUCH_WORSE, _MOST_WORSE = 0.05, 2  # nats per observation, in so many trials
+_NARROWER, _LITTLE_WORSE = 0.7, 0.01  # a factor; nats per observation
+_MOST_FAILURES = 3
+_STEPS = 15  # of the slopes, between two fits
+_LEAST_MOVE = 0.03  # in log ℓ
+_MOST_FUNCTIONS = 1 / 3  # of the observations: more explain anything, with any scales
+_SAME_SHAPE = 0.4  # in log ℓ
+_OTHERS = 1  # widths besides the best that are gone on with, where rows are few
+_MOST_SINGLE, _SINGLE = 8, 2  # beginnings with one feature: tried, and gone on with
+
+
+@dataclass(frozen=True)
+class Search:
+    """For one length scale, or one of each feature."""
+
+    trials: Trials
+    by_feature: bool
+
+    @cached_property
+    def distances(self) -> Distances:
+        """Between rows, in the shape that the search begins with."""
+        trials, rows = self.trials, self.trials.seen_rows
+        shape = given_shape(trials.template)
+        if self.by_feature:
+            shape = natural_shape(trials.template, rows, trials.data.weight)
+        return Distances.of(rows, shape, trials.data.rows.seed)
+
+    def has_shape(self, scales: Array) -> bool:
+        """Whether these are about what the search would begin with."""
+        ratio = np.log(scales / self.distances.shape)
+        return bool(np.ptp(ratio) < _SAME_SHAPE)
+
+    def as_own(self, trial: Trial) -> Trial:
+        """A trial with one length scale, as one with as many as this search has."""
+        return replace(trial, scales=trial.scales * np.ones(len(self.distances.shape)))
+
+    def over_widths(self) -> tuple[Trial, float]:
+        """The best of several widths, from the middle outwards; and their ratio."""
+        widths = self.distances.widths(self.trials.judge.n_restarts)
+        middle = int(np.argmin(np.abs(np.log(widths / self.distances.centre))))
+        first = self.trials.of(widths[middle] * self.distances.shape)
+        best = self._walked(first, first, widths[middle + 1 :])
+        best = self._walked(best, first, widths[:middle][::-1])
+        step = np.log(widths[-1] / widths[0]) / max(1, len(widths) - 1)
+        return best, float(step)
+
+    def by_process(self, known: Trial | None, *, several: bool) -> Trial | None:
+        """With the scales of most evidence before any function is selected.
+
+        None where that evidence has no simple form, or another criterion is to judge.
+        A trial with one length scale is known, perhaps, from which to begin.
+        Of several fits with these scales it is the one closest to the process.
+        """
+        trials = self.trials
+        noise = trials.data.likelihood.noise_ceiling
+        judge = trials.judge.criterion == "auto"
+        spread = trials.data.root_mean_squares
+        if (
+            noise is None
+            or not judge
+            or len(trials.spec.kernels) > 1
+            or not spread.all()
+        ):
+            return None
+        starts = self.distances.starts(trials.judge.n_restarts)
+        if known is not None and self.has_shape(known.scales):
+            starts = [self.as_own(known).scales]
+        reference = ReferenceProjection.by_process(
+            trials, starts, self.distances.allowed, tied=not self.by_feature
+        )
+        first = trials.of(reference.scales)
+        return reference.closest(first) if several else first
+
+    def others(self, best: Trial) -> list[Trial]:
+        """The next best of the widths tried, to begin with as well."""
+        known = [trial for trial in self.trials.done if self.has_shape(trial.scales)]
+        known = [trial for trial in known if trial.model is not best.model]
+        return [self.as_own(trial) for trial in sorted(known, key=by_loss)[:_OTHERS]]
+
+    def _walked(self, best: Trial, last: Trial, widths: Array) -> Trial:
+        """The best of the widths in their order from ``last`` on, and ``best``."""
+        failures = 0
+        for width in widths:
+            if failures == _MOST_WORSE or self.trials.ended:
+                break
+            last = self.tried(width * self.distances.shape, last)
+            failures = failures + 1 if last.loss > best.loss + _MUCH_WORSE else 0
+            best = _preferred(best, last)
+        return best
+
+    def tried(self, scales: Array, last: Trial) -> Trial:
+        """These scales, twice if they disappoint after another trial.
+
+        Searches with wide kernels may end near to nothing; not so where they begin
+        with the functions of narrower ones.
+        """
+        trial = self.trials.of(scales)
+        narrower = np.mean(np.log(scales)) < np.mean(np.log(last.scales)) - 1e-9
+        fine = trial.loss <= last.loss + _MUCH_WORSE
+        hopeless = last.loss > min(map(by_loss, self.trials.done)) + _MUCH_WORSE
+        # What is left out of other fits does not depend on where this one begins.
+        indifferent = self.trials.judge.criterion == "cv"
+        if self.trials.ended or narrower or fine or hopeless or indifferent:
+            return trial
+        return min(trial, self.trials.of(scales, last), key=by_loss)
+
+    def between_widths(self, best: Trial, step: float) -> Trial:
+        """With the widths half a step away."""
+        for half in (0.5 * step, -0.5 * step):
+            if step > 0 and not self.trials.ended:
+                best = _preferred(best, self.trials.of(best.scales * np.exp(half)))
+        return best
+
+    def narrowed(self, best: Trial, full: float) -> Trial:
+        """With narrower widths, as long as functions are not too many."""
+        scales, failures = best.scales, 0
+        while failures < 2 and self.trials.done[-1].n_vectors <= full:
+            if self.trials.ended:
+                break
+            scales = scales * _NARROWER
+            if np.any(np.log(scales) < self.distances.allowed.low):
+                break
+            trial = self.trials.of(scales)
+            if trial.loss > best.loss + _LITTLE_WORSE:
+                break
+            best, before = _preferred(best, trial), best
+            failures = failures + 1 if best is before else 0
+        return best
+
+    def along_slopes(self, best: Trial, cycles: int, *, warm: bool = False) -> Trial:
+        """Fits and steps of their evidence in turn; warm, each from the one before."""
+        current, failures = best, 0
+        for _ in range(cycles):
+            if failures == _MOST_FAILURES or self.trials.ended:
+                break
+            scales = self._proposed(current)
+            if np.max(np.abs(np.log(scales / current.scales))) < _LEAST_MOVE:
+                break
+            if warm:
+                current = self.trials.of(scales, current)
+            else:
+                current = self.tried(scales, current)
+            failures = failures + 1 if current.loss >= best.loss else 0
+            best = min(best, current, key=by_loss)
+        return best
+
+    def _proposed(self, trial: Trial) -> Array:
+        """Scales at which the functions of a model have more evidence."""
+        data, model = self.trials.data, trial.model
+        many = len(model.basis) > _MOST_FUNCTIONS * data.weight.sum()
+        if many or model.fit.likelihood.noiseless:
+            return trial.scales
+        seen = observed(model, data, model.latent(data.table)[0] - data.offset)
+        start = placed(model, seen, data.table)
+        if len(start.varying) == 0:
+            return trial.scales
+        found, _ = better_scales(
+            start,
+            seen,
+            self.distances.allowed,
+            steps=_STEPS,
+            tied=not self.by_feature,
+        )
+        if len(found.varying) == 0:
+            return trial.scales
+        return np.asarray(found.varying.scales[0])
+
+    def single_features(self) -> list[Trial]:
+        """Beginnings with one feature each, the best of all, where they are few."""
+        shapes = self.distances.single_features()
+        if len(shapes) > _MOST_SINGLE or self.trials.judge.n_restarts == 1:
+            return []
+        found = [self.trials.of(each) for each in shapes if not self.trials.ended]
+        return sorted(found, key=by_loss)[:_SINGLE]
+
+
+def by_loss(trial: Trial) -> float:
+    """What the criterion says."""
+    return trial.loss
+
+
+def _preferred(one: Trial, other: Trial) -> Trial:
+    """The one of less loss; if that is nearly the same, the wider."""
+    wide, narrow = (one, other) if one.scales[0] >= other.scales[0] else (other, one)
+    return narrow if narrow.loss < wide.loss - _SLACK else wide

@@ -1,0 +1,249 @@
+"""Kernels tried one after another on the same rows, and judged."""
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+
+from relvec.evidence import Status
+from relvec.kernel_learning import CRITERIA, Judged, Observed, Placed
+from relvec.kernel_search.learnable import as_varying, radial, radial_index
+from relvec.kernel_search.settings import Adaptive, LengthScales
+from relvec.kernels import Kernel
+from relvec.kernels.radial import Radial
+from relvec.kernels.varying import Varying
+from relvec.modelling import (
+    FittedModel,
+    Monitor,
+    Specification,
+    TrainingSet,
+    fit,
+    logger,
+)
+from relvec.typing import AnyArray, Array, Indices
+
+_FOLDS = 3
+_MOST_STEPS = 100  # of a trial; the one that is chosen goes on
+STOPPED = (Status.MAX_SECONDS, Status.STOPPED)
+
+
+class Tried(Protocol):
+    """What is told of everything that was tried."""
+
+    @property
+    def n_rows(self) -> int: ...
+    @property
+    def scales(self) -> Array: ...
+    @property
+    def loss(self) -> float: ...
+    @property
+    def log_evidence(self) -> float: ...
+    @property
+    def n_vectors(self) -> int: ...
+    @property
+    def status(self) -> Status: ...
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A model with one kernel."""
+
+    model: FittedModel
+    kernels: tuple[Kernel, ...]
+    scales: Array  # (1 or d,) of the kernel that learns
+    loss: float  # by the criterion
+    n_rows: int
+
+    @property
+    def status(self) -> Status:
+        """How its fit ended."""
+        return self.model.status
+
+    @property
+    def log_evidence(self) -> float:
+        """Of its fit."""
+        return self.model.log_evidence
+
+    @property
+    def n_vectors(self) -> int:
+        """Relevance vectors."""
+        return len(self.model.indices)
+
+
+@dataclass
+class Trials:
+    """What all trials have in common, and what came of them."""
+
+    spec: Specification  # with the kernels as they were given
+    settings: LengthScales | Adaptive
+    data: TrainingSet
+    start: FittedModel | None
+    monitor: Monitor
+    done: list[Trial] = field(default_factory=list)
+
+    @property
+    def judge(self) -> LengthScales:
+        """The settings of a search that judges."""
+        assert isinstance(self.settings, LengthScales)
+        return self.settings
+
+    @cached_property
+    def index(self) -> int:
+        """Of the kernel that learns, in the list of kernels."""
+        return radial_index(self.spec.kernels, self.settings.words)
+
+    @property
+    def template(self) -> Radial:
+        """That kernel, as it was given."""
+        found = radial(self.spec.kernels[self.index])
+        assert found is not None
+        return found
+
+    @cached_property
+    def seen_rows(self) -> Array:
+        """What the kernel that learns sees of the rows."""
+        return self.template.seen(self.data.table)[0]
+
+    def with_scales(self, *scales: Array) -> tuple[Kernel, ...]:
+        """The kernels, one with each of these length scales for that which learns."""
+        kernels: list[Kernel] = list(self.spec.kernels)
+        learned = [scaled(self.template, each) for each in scales]
+        kernels[self.index : self.index + 1] = learned
+        return tuple(kernels)
+
+    def fitted(
+        self,
+        data: TrainingSet,
+        kernels: tuple[Kernel, ...],
+        before: FittedModel | None = None,
+        steps: int | None = None,
+    ) -> FittedModel:
+        """A model that begins with the functions and the noise of another."""
+        spec = replace(self.spec, kernels=kernels)
+        if steps is not None:
+            spec = spec.within(steps)
+        if before is not None:
+            data = data.with_parameters(before.fit.likelihood.log_parameters)
+        return fit(spec, data, start=before or self.start, monitor=self.monitor)
+
+    def completed(self, trial: Trial) -> FittedModel:
+        """Its model, after as many steps as it needs."""
+        if trial.status is not Status.MAX_ITER or self.ended:
+            return trial.model
+        return self.fitted(self.data, trial.kernels, trial.model)
+
+    @property
+    def ended(self) -> bool:
+        """Whether there is no time for another, or somebody wants no more."""
+        return bool(self.done) and self.done[-1].status in STOPPED
+
+    def out_of_time(self) -> bool:
+        """Whether none is left."""
+        return self.spec.deadline.passed
+
+    def of(self, scales: Array, before: Trial | None = None) -> Trial:
+        """The model with these length scales, judged."""
+        kernels, criterion = self.with_scales(scales), self.judge.criterion
+        start = None if before is None else before.model
+        model = self.fitted(self.data, kernels, start, _MOST_STEPS)
+        if criterion == "cv":
+            loss = self._cross_validated(kernels)
+        else:
+            loss = CRITERIA[criterion](judged(model, self.data))
+        trial = Trial(model, kernels, scales, loss, len(self.data))
+        self.done.append(trial)
+        words = np.array2string(scales, precision=3, separator=", ")
+        logger.info("length scale %s: %s %.4f", words, criterion, loss)
+        return trial
+
+    def unjudged(self, scales: Array, data: TrainingSet | None = None) -> Trial:
+        """A model with these length scales, perhaps of other targets."""
+        kernels = self.with_scales(scales)
+        model = self.fitted(data or self.data, kernels, steps=_MOST_STEPS)
+        return Trial(model, kernels, scales, np.inf, len(self.data))
+
+    def _cross_validated(self, kernels: tuple[Kernel, ...]) -> float:
+        """Log loss of rows that the model has not seen."""
+        total = 0.0
+        for part, left in self.data.folds(_FOLDS):
+            model = self.fitted(part, kernels, steps=_MOST_STEPS)
+            mean, variance = model.latent(left.table)
+            terms = model.fit.likelihood.log_predictive(
+                left.targets, mean - left.offset, variance
+            )
+            total -= float(left.weight @ terms)
+        return total / float(self.data.weight.sum())
+
+
+def scaled(kernel: Radial, scales: Array) -> Radial:
+    """The same kernel with other length scales."""
+    value = float(scales[0]) if len(scales) == 1 else scales.copy()
+    return replace(kernel, length_scale=value, width=None)
+
+
+def judged(model: FittedModel, data: TrainingSet) -> Judged:
+    """A fit as criteria see it."""
+    basis, X = model.basis, data.table
+    rows, functions = equal_pairs(X, model.centres)
+    return Judged(
+        y=data.targets,
+        sample_weight=data.weight,
+        likelihood=model.fit.likelihood,
+        functions=basis(X),
+        posterior=model.posterior,
+        own=(rows, functions + basis.bias),
+        log_evidence=model.log_evidence,
+    )
+
+
+def equal_pairs(X: AnyArray, centres: AnyArray) -> tuple[Indices, Indices]:
+    """All pairs of a row and a centre that are the same."""
+    places: dict[bytes, list[int]] = {}
+    for place, centre in enumerate(np.asarray(centres, dtype=X.dtype)):
+        places.setdefault(centre.tobytes(), []).append(place)
+    pairs = [
+        (number, place)
+        for number, row in enumerate(np.ascontiguousarray(X))
+        for place in places.get(row.tobytes(), ())
+    ]
+    rows, functions = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
+    return rows, functions
+
+
+def observed(model: FittedModel, data: TrainingSet, eta: Array) -> Observed:
+    """What the data are to a model with these latent values."""
+    likelihood, weight = model.fit.likelihood, data.weight
+    seen = likelihood.pseudo_observations(data.targets, eta, weight)
+    return Observed(seen, float(weight.sum()), likelihood.noise_ceiling)
+
+
+def placed(model: FittedModel, data: Observed, X: AnyArray) -> Placed:
+    """A model's functions on these rows, those of the learned kernels to be moved."""
+    basis = model.basis
+    others, moving = [np.arange(int(basis.bias))], []
+    groups: list[Varying] = []
+    for group, part in zip(basis.groups, basis.parts, strict=True):
+        varying = as_varying(group)
+        mine = np.arange(part.start, part.stop)
+        if varying is None:
+            others.append(mine)
+        else:
+            moving.append(mine)
+            groups.append(varying)
+    fixed = np.concatenate(others)
+    numbers = np.concatenate([fixed, *moving])
+    # Where every class has its own: what they have in common.
+    precision = 1 / np.mean(1 / np.atleast_2d(model.posterior.prior_precision), axis=0)
+    return Placed(
+        X=X,
+        fixed=basis.subset(fixed)(X),
+        varying=Varying(
+            groups[0].kernel,
+            np.concatenate([group.centres for group in groups]),
+            np.concatenate([group.scales for group in groups]),
+        ),
+        prior_precision=precision[numbers],
+        noise_precision=data.seen.noise_precision,
+        numbers=numbers,
+    )

@@ -1,0 +1,64 @@
+"""Fitting as a function: a specification and rows in, a fitted model out."""
+
+from relvec.modelling.accumulation import Accumulated
+from relvec.modelling.candidates import AtRows, Candidates, Centres, Given, InColumns
+from relvec.modelling.coupling import ONE_AGAINST, Coupling, coupling_for
+from relvec.modelling.families import (
+    SINGLE_MODELS,
+    Family,
+    Mrvm1,
+    Regression,
+    class_family,
+)
+from relvec.modelling.fit import fit, fit_accumulated, fit_candidates
+from relvec.modelling.fitted import FittedModel, Learned
+from relvec.modelling.lost_classes import remark_on_lost_classes
+from relvec.modelling.monitor import SILENT, Logged, Monitor, heard, logger
+from relvec.modelling.pairwise import Fit, PairwiseModel, fit_pairwise
+from relvec.modelling.specification import Specification
+from relvec.modelling.training_rows import (
+    TrainingRows,
+    features_of,
+    in_arrays,
+    in_blocks,
+    targets_of,
+)
+from relvec.modelling.training_set import TrainingSet
+
+__all__ = [
+    "ONE_AGAINST",
+    "SILENT",
+    "SINGLE_MODELS",
+    "Accumulated",
+    "AtRows",
+    "Candidates",
+    "Centres",
+    "Coupling",
+    "Family",
+    "Fit",
+    "FittedModel",
+    "Given",
+    "InColumns",
+    "Learned",
+    "Logged",
+    "Monitor",
+    "Mrvm1",
+    "PairwiseModel",
+    "Regression",
+    "Specification",
+    "TrainingRows",
+    "TrainingSet",
+    "class_family",
+    "coupling_for",
+    "features_of",
+    "fit",
+    "fit_accumulated",
+    "fit_candidates",
+    "fit_pairwise",
+    "heard",
+    "in_arrays",
+    "in_blocks",
+    "logger",
+    "remark_on_lost_classes",
+    "targets_of",
+]

@@ -1,0 +1,65 @@
+"""Real targets with Gaussian noise."""
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from relvec.likelihoods import Gaussian, Likelihood, gaussian_noise
+from relvec.modelling.predictive import TargetDistribution, variance_factor
+from relvec.modelling.training_rows import TrainingRows
+from relvec.modelling.training_set import TrainingSet
+from relvec.parameters import as_floats
+from relvec.typing import AnyArray, Array
+
+
+@dataclass(frozen=True)
+class Regression:
+    """y = f(x) + ε, ε Gaussian; of unknown variance by default."""
+
+    noise_variance: float | str = "estimate"
+    centred: bool = True  # targets, by their weighted mean
+    initial_noise_variance: float | None = None
+    degrees_of_freedom: float = np.inf  # of a noise that is integrated out
+    labels: ClassVar[None] = None
+    price: ClassVar[float] = 0.0
+
+    def encoded(self, rows: TrainingRows, y: AnyArray) -> TrainingSet:
+        values = as_floats("y", y, 1)
+        offset = 0.0
+        if self.centred:
+            offset = float(np.average(values, weights=rows.weight))
+        targets = _centred(values, offset)[:, None]
+        noise = gaussian_noise(
+            targets,
+            rows.weight,
+            self.noise_variance,
+            offset,
+            self.initial_noise_variance,
+        )
+        return TrainingSet(rows, targets, noise, offset)
+
+    def fitted(self, likelihood: Likelihood, noise_freedom: float) -> "Regression":
+        assert isinstance(likelihood, Gaussian)
+        freedom = noise_freedom if likelihood.estimated else np.inf
+        # From 1/E[β] to E[1/β].
+        variance = float(likelihood.noise_variance[0]) * variance_factor(freedom)
+        return replace(self, noise_variance=variance, degrees_of_freedom=freedom)
+
+    def output_weights(self, mean: Array) -> Array:
+        return mean[0]
+
+    def predictive(self, mean: Array, variance: Array) -> TargetDistribution:
+        assert not isinstance(self.noise_variance, str)
+        return TargetDistribution(
+            mean[:, 0], variance[:, 0], self.noise_variance, self.degrees_of_freedom
+        )
+
+
+def _centred(y: Array, offset: float) -> Array:
+    """y − offset; exactly zero where only rounding is left of it."""
+    targets = y - offset
+    largest = np.max(np.abs(y))
+    if np.max(np.abs(targets)) <= 8 * np.finfo(float).eps * largest:
+        return np.zeros_like(targets)
+    return targets

@@ -1,0 +1,131 @@
+"""The one place where kernels, a design, a likelihood and a solver become a model."""
+
+from dataclasses import dataclass
+
+from relvec.design import DesignMatrix
+from relvec.evidence import EvidenceFit, Problem, Search, solved
+from relvec.linalg import single_threaded
+from relvec.modelling.accumulation import Accumulated
+from relvec.modelling.candidates import Candidates, held
+from relvec.modelling.families import Regression
+from relvec.modelling.fitted import FittedModel
+from relvec.modelling.monitor import SILENT, Monitor
+from relvec.modelling.specification import Specification
+from relvec.modelling.training_rows import Features
+from relvec.modelling.training_set import TrainingSet
+from relvec.typing import Array
+
+
+def fit(
+    spec: Specification,
+    data: TrainingSet,
+    *,
+    start: FittedModel | None = None,
+    monitor: Monitor = SILENT,
+) -> FittedModel:
+    """The model with these kernels, from the functions of another if there is one."""
+    rows = data.rows
+    wanted = Candidates.of(spec.kernels, spec.centres, rows, bias=spec.intercept)
+    with single_threaded():
+        candidates, design = _held(spec, data, wanted)
+        known = None if start is None else start.known_precisions(candidates.basis)
+        precision = spec.solver.starting_precision(len(candidates.basis), known)
+        problem = _problem(data, candidates, design, precision)
+        named = _Named(candidates, rows.features, data.offset)
+        return _searched(spec, problem, named, monitor)
+
+
+def fit_candidates(
+    spec: Specification,
+    data: TrainingSet,
+    candidates: Candidates,
+    *,
+    precision: Array | None = None,
+    max_prior_std: Array | None = None,
+    monitor: Monitor = SILENT,
+) -> FittedModel:
+    """The model of these functions, from these prior precisions.
+
+    ``max_prior_std`` are the prior standard deviations that weights may have.
+    """
+    with single_threaded():
+        fitting, design = _held(spec, data, candidates)
+        given = (precision, max_prior_std) if fitting is candidates else ()
+        problem = _problem(data, fitting, design, *given)
+        named = _Named(fitting, data.rows.features, data.offset)
+        return _searched(spec, problem, named, monitor)
+
+
+def fit_accumulated(spec: Specification, accumulated: Accumulated) -> FittedModel:
+    """The model of rows of which only inner products are left."""
+    assert isinstance(spec.family, Regression)
+    problem, offset = accumulated.problem(spec.family)
+    named = _Named(accumulated.candidates, accumulated.features, offset)
+    return _searched(spec, problem, named, SILENT)
+
+
+@dataclass(frozen=True)
+class _Named:
+    """What a model says beside its fit."""
+
+    candidates: Candidates
+    features: Features
+    offset: float
+
+    def fitted(self, spec: Specification, fit: EvidenceFit) -> FittedModel:
+        """From a fit whose functions are in ascending order."""
+        active, candidates = fit.posterior.active, self.candidates
+        basis = candidates.basis.subset(active)
+        functions = active[basis.bias :] - candidates.basis.bias
+        freedom = spec.solver.noise_freedom(fit.n_observations)
+        return FittedModel(
+            basis=basis,
+            fit=fit,
+            family=spec.family.fitted(fit.likelihood, freedom),
+            offset=self.offset,
+            indices=candidates.indices[functions],
+            kernel_indices=candidates.kernels[functions],
+            features=self.features,
+        )
+
+
+def _held(
+    spec: Specification, data: TrainingSet, candidates: Candidates
+) -> tuple[Candidates, DesignMatrix]:
+    return held(
+        candidates,
+        data.rows,
+        design=spec.design,
+        budget=spec.budget,
+        adjustable=spec.centres.adjustable,
+        begins_with_all=spec.solver.begins_with_all,
+    )
+
+
+def _problem(
+    data: TrainingSet,
+    candidates: Candidates,
+    design: DesignMatrix,
+    precision: Array | None = None,
+    max_prior_std: Array | None = None,
+) -> Problem:
+    return Problem(
+        design=design,
+        y=data.targets,
+        likelihood=data.likelihood,
+        sample_weight=data.weight,
+        bias=0 if candidates.basis.bias else None,
+        start=precision,
+        broadest=max_prior_std,
+    )
+
+
+def _searched(
+    spec: Specification, problem: Problem, named: _Named, monitor: Monitor
+) -> FittedModel:
+    search = Search(
+        spec.tol, spec.seed, spec.family.price, 0 if spec.intercept else None
+    )
+    with monitor.search(lambda found: named.fitted(spec, found)) as callback:
+        found = solved(problem, spec.solver, search, spec.limits, callback)
+    return named.fitted(spec, found)

@@ -1,0 +1,156 @@
+"""A fitted model: all that predicting, describing and exporting it needs."""
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from relvec.basis import Basis, blocks
+from relvec.data import RowBlocks
+from relvec.evidence import EvidenceFit, Status
+from relvec.kernels import Kernel
+from relvec.modelling.families import Family
+from relvec.modelling.same_functions import known_precisions
+from relvec.modelling.training_rows import Features
+from relvec.posterior import Posterior
+from relvec.typing import AnyArray, Array, Indices
+
+
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """What was learned of the kernels; None where nothing was."""
+
+    kernel: Kernel | None = None  # with length scales that all functions share
+    weights: Array | None = None  # (kernels,) of a mixture
+    length_scales: Array | None = None  # (n,) or (n, d) of every function
+    feature_relevance: Array | None = None  # (features,)
+    history: dict[str, AnyArray] | None = None  # of all that was tried
+
+
+@dataclass(frozen=True, eq=False)
+class FittedModel:
+    """η(x) = offset + Σᵢ wᵢφᵢ(x) with a Gaussian posterior over the weights."""
+
+    basis: Basis  # the functions in the model
+    fit: EvidenceFit
+    family: Family  # with its parameters found
+    offset: float
+    indices: Indices  # of the kernel functions' rows or columns; -1 for neither
+    kernel_indices: Indices  # of their kernels
+    features: Features
+    learned: Learned = field(default_factory=Learned)
+    remarks: tuple[str, ...] = ()  # what a user should be told besides the status
+
+    def latent(self, X: AnyArray) -> tuple[Array, Array]:
+        """Mean and variance of η, (n_rows, outputs) each, in blocks of rows."""
+        n_outputs = len(self.posterior.mean)
+        mean = np.empty((len(X), n_outputs))
+        variance = np.empty((len(X), n_outputs))
+        evaluate = self.basis.sparse if self.basis.compact else self.basis
+        for rows in blocks(len(X), max(len(self.basis), X.shape[1])):
+            functions = evaluate(X[rows])
+            mean[rows], variance[rows] = self.posterior.predict(functions)
+        return mean + self.offset, variance
+
+    def predictive(self, X: AnyArray | RowBlocks) -> Any:
+        """The distribution of the targets of some rows, by the family."""
+        return self.family.predictive(*latent_of(self, X))
+
+    @property
+    def labels(self) -> AnyArray | None:
+        """Of the classes, if there are such."""
+        return self.family.labels
+
+    @property
+    def posterior(self) -> Posterior:
+        """Of the weights of the functions."""
+        return self.fit.posterior
+
+    @property
+    def status(self) -> Status:
+        """How the search ended."""
+        return self.fit.status
+
+    @property
+    def outcome(self) -> str:
+        """The same in words."""
+        return self.status.value
+
+    @property
+    def log_evidence(self) -> float:
+        """Log marginal likelihood."""
+        return self.fit.log_evidence
+
+    @property
+    def n_iter(self) -> int:
+        """Steps of the search."""
+        return self.fit.n_iter
+
+    @property
+    def history(self) -> dict[str, AnyArray]:
+        """One array per quantity, an entry for every step."""
+        return self.fit.history
+
+    @property
+    def centres(self) -> AnyArray:
+        """Of all kernel functions, as rows were given; empty if they are columns."""
+        if any(group.centres.ndim == 1 for group in self.basis.groups):
+            return np.empty((0, 0))
+        centres = np.concatenate([group.centres for group in self.basis.groups])
+        single = centres.dtype == object and centres.shape[1] == 1
+        return centres[:, 0] if single else centres
+
+    @property
+    def weights(self) -> Array:
+        """Of the kernel functions, which are last."""
+        return self._weights[..., self.basis.bias :].copy()
+
+    @property
+    def prior_precision(self) -> Array:
+        """Of the weights of the kernel functions, which are last."""
+        return self.posterior.prior_precision[..., self.basis.bias :].copy()
+
+    @property
+    def intercept(self) -> Any:
+        """The constant of the model, or one for each class."""
+        weights = self._weights
+        constant = np.zeros(weights.shape[:-1])
+        if self.basis.bias:
+            constant = weights[..., 0]
+        return self.offset + (constant if constant.ndim else float(constant))
+
+    @property
+    def intercept_precision(self) -> Any:
+        """Of the constant's prior; infinite if it is not in the model."""
+        precision = self.posterior.prior_precision
+        held = precision[..., 0] if self.basis.bias else np.inf
+        return held if np.ndim(held) else float(held)
+
+    @property
+    def _weights(self) -> Array:
+        return self.family.output_weights(self.posterior.mean)
+
+    def start_for(self, key: Any) -> "FittedModel | None":
+        """What another fit may begin with: this, unless it is one of several models."""
+        return self if key is None else None
+
+    def known_precisions(self, basis: Basis) -> Array:
+        """α of the functions of a dictionary; infinite for those not in this model."""
+        return known_precisions(self.basis, self.posterior, basis)
+
+    def ended_as(self, status: Status) -> "FittedModel":
+        """With another status."""
+        return replace(self, fit=replace(self.fit, status=status))
+
+    def remarked(self, *remarks: str | None) -> "FittedModel":
+        """With more to tell."""
+        told = tuple(remark for remark in remarks if remark is not None)
+        return replace(self, remarks=self.remarks + told)
+
+
+def latent_of(model: Any, X: AnyArray | RowBlocks) -> tuple[Array, Array]:
+    """Of rows in memory, or of blocks read one at a time."""
+    if not isinstance(X, RowBlocks):
+        return model.latent(X)
+    means, variances = zip(*(model.latent(block.X) for block in X), strict=True)
+    return np.concatenate(means), np.concatenate(variances)

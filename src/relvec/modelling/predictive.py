@@ -1,0 +1,75 @@
+"""What a model says of new rows: distributions of their targets."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.special import expit
+from scipy.stats import t as student_t
+
+from relvec.parameters import check_fraction
+from relvec.typing import AnyArray, Array
+
+
+@dataclass(frozen=True)
+class TargetDistribution:
+    """Of real targets: Gaussian, or Student's t where the noise is integrated out."""
+
+    mean: Array  # (n_rows,)
+    variance: Array  # (n_rows,) of the function
+    noise_variance: float
+    degrees_of_freedom: float = np.inf
+
+    @property
+    def std(self) -> Array:
+        """Standard deviation of the targets, noise included."""
+        return np.sqrt(self.variance + self.noise_variance)
+
+    def interval(self, level: float) -> tuple[Array, Array]:
+        """Bounds between which a target lies with probability ``level``."""
+        check_fraction("level", level)
+        freedom = self.degrees_of_freedom
+        noise = self.noise_variance / variance_factor(freedom)
+        quantile = student_t.ppf(0.5 + level / 2, freedom)
+        half = quantile * np.sqrt(self.variance + noise)
+        return self.mean - half, self.mean + half
+
+
+def variance_factor(degrees_of_freedom: float) -> float:
+    """Variance of a Student-t distribution of unit scale, where it has one."""
+    if np.isinf(degrees_of_freedom) or degrees_of_freedom <= 2:
+        return 1.0
+    return degrees_of_freedom / (degrees_of_freedom - 2)
+
+
+@dataclass(frozen=True)
+class ClassDistribution:
+    """Of class labels."""
+
+    labels: AnyArray  # (K,)
+    decision: (
+        Array  # (n_rows,) log odds of the second, or (n_rows, K) log probabilities
+    )
+
+    @cached_property
+    def probabilities(self) -> Array:
+        """(n_rows, K)."""
+        if self.decision.ndim == 1:
+            return expit(np.column_stack([-self.decision, self.decision]))
+        p = np.exp(self.decision)
+        return np.asarray(p / p.sum(axis=1, keepdims=True))
+
+    @property
+    def most_probable(self) -> AnyArray:
+        """(n_rows,) labels; the first of those that are equally probable."""
+        return self.labels[np.argmax(self.probabilities, axis=1)]
+
+
+def decision_of(p: Array) -> Array:
+    """Log odds of two classes, or log probabilities of more, from probabilities."""
+    log_p = np.log(np.maximum(p, np.finfo(float).tiny))
+    if p.shape[1] > 2:
+        return log_p
+    odds = log_p[:, 1] - log_p[:, 0]
+    # Odds that probabilities cannot tell from even ones are even.
+    return np.where(np.abs(odds) < np.finfo(float).eps, 0.0, odds)

@@ -1,0 +1,290 @@
+"""The rows to fit, in memory or read from a source again and again."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from relvec.data import Block, RowBlocks
+from relvec.design import Rows
+from relvec.parameters import as_weights
+from relvec.typing import AnyArray, Array, Indices
+
+_LARGEST_FEATURE = 1e152  # the sum of the squares of many stays in range
+_TEMPORARIES = 8  # numbers per entry of X while its variance is computed
+
+
+@dataclass(frozen=True)
+class Features:
+    """The columns of X."""
+
+    number: int
+    names: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Weight, mean and variance of all entries of X seen so far."""
+
+    weight: float = 0.0
+    mean: float = 0.0
+    variance: float = 0.0
+
+    @classmethod
+    def of(cls, X: AnyArray, sample_weight: Array) -> "Spread":
+        """Of some rows."""
+        weight = float(sample_weight.sum())
+        if weight == 0:
+            return cls()
+        peak = float(np.max(np.abs(X))) or 1.0
+        share = sample_weight / (weight * X.shape[1])
+        unit = np.asarray(X, dtype=np.float64) / peak
+        mean = float(np.sum(share @ unit))
+        variance = float(np.sum(share @ (unit - mean) ** 2))
+        return cls(weight, mean * peak, variance * peak * peak)
+
+    def joined(self, other: "Spread") -> "Spread":
+        """Of both."""
+        weight = self.weight + other.weight
+        if weight == 0:
+            return self
+        part = other.weight / weight
+        difference = other.mean - self.mean
+        within = (1 - part) * self.variance + part * other.variance
+        between = part * (1 - part) * difference * difference
+        return Spread(weight, self.mean + part * difference, within + between)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """At most so many rows, drawn by chance and in memory."""
+
+    size: int  # asked for
+    indices: Indices  # among the rows that count, ascending
+    rows: AnyArray
+
+    @classmethod
+    def of(cls, X: AnyArray, size: int, seed: int) -> "Sample":
+        """Of rows in memory; X itself if all of them are taken."""
+        chosen = _drawn(len(X), size, seed)
+        return cls(size, chosen, X if len(chosen) == len(X) else X[chosen])
+
+
+@dataclass(frozen=True)
+class TrainingRows:
+    """Rows of positive weight, and what one look at all of them tells."""
+
+    rows: Rows
+    indices: Indices  # among all rows that were given
+    weight: Array  # (rows,)
+    features: Features
+    sample: Sample
+    in_memory: bool
+    seed: int
+    spread: Spread | None = None  # where it is known already
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+    @property
+    def n_features(self) -> int:
+        """Columns of X."""
+        return self.features.number
+
+    @property
+    def variance(self) -> float:
+        """Of all entries of X."""
+        spread = self.spread
+        if spread is None:
+            spread = Spread()
+            for part, rows in self.rows.blocks(_TEMPORARIES * self.n_features):
+                spread = spread.joined(Spread.of(rows, self.weight[part]))
+        return spread.variance
+
+    @property
+    def of_objects(self) -> bool:
+        """Whether they are anything but numbers."""
+        return self.sample.rows.dtype == object
+
+    def drawn(self, count: int) -> Indices:
+        """At most so many rows that are in memory, by chance, ascending."""
+        known = np.arange(len(self)) if self.in_memory else self.sample.indices
+        if len(known) == 0:
+            msg = (
+                "kernel_learning needs some rows in memory, and of these blocks none "
+                "was drawn: leave candidates at 'auto' or set it to a number"
+            )
+            raise ValueError(msg)
+        return known[_drawn(len(known), count, self.seed)]
+
+    def subset(self, chosen: Indices) -> "TrainingRows":
+        """Some of the rows (ascending) by themselves, with a sample of their own."""
+        if len(chosen) == len(self):
+            return self
+        if self.in_memory:
+            return self._held(chosen, self.rows.whole()[chosen])
+        rows, size = self.rows.subset(chosen), self.sample.size
+        drawn = _drawn(len(chosen), size, self.seed)
+        sample = Sample(size, drawn, rows.at(drawn))
+        return replace(self._weighted(chosen), rows=rows, sample=sample)
+
+    def loaded(self, chosen: Indices) -> "TrainingRows":
+        """The same of rows that are in memory, so that none is read again."""
+        if self.in_memory:
+            return self.subset(chosen)
+        places = np.searchsorted(self.sample.indices, chosen)
+        return self._held(chosen, self.sample.rows[places])
+
+    def _held(self, chosen: Indices, X: AnyArray) -> "TrainingRows":
+        sample = Sample.of(X, self.sample.size, self.seed)
+        part = self._weighted(chosen)
+        return replace(part, rows=Rows.of(X), sample=sample, in_memory=True)
+
+    def _weighted(self, chosen: Indices) -> "TrainingRows":
+        """With the indices and weights of some rows, not yet with the rows."""
+        indices, weight = self.indices[chosen], self.weight[chosen]
+        return replace(self, indices=indices, weight=weight, spread=None)
+
+
+def in_arrays(
+    X: AnyArray,
+    y: AnyArray,
+    sample_weight: Array,
+    n_drawn: int,
+    seed: int,
+    *,
+    names: tuple[str, ...] | None = None,
+) -> tuple[TrainingRows, AnyArray]:
+    """Rows in memory, those of weight zero left out, and their targets."""
+    check_magnitude(X)
+    present = np.flatnonzero(sample_weight)
+    if len(present) < len(X):
+        X, y, sample_weight = X[present], y[present], sample_weight[present]
+    rows = TrainingRows(
+        rows=Rows.of(X),
+        indices=present,
+        weight=sample_weight,
+        features=Features(X.shape[1], names),
+        sample=Sample.of(X, n_drawn, seed),
+        in_memory=True,
+        seed=seed,
+    )
+    return rows, y
+
+
+def in_blocks(
+    blocks: RowBlocks, n_drawn: int, seed: int
+) -> tuple[TrainingRows, AnyArray]:
+    """One pass over a source, of which targets, weights and drawn rows stay."""
+    if not blocks.repeatable:
+        msg = (
+            "fit goes over the rows several times, and these blocks can be read "
+            "only once: scan a file, a list of blocks, or a function that returns "
+            "a fresh iterator; or use RVR.partial_fit on each block"
+        )
+        raise ValueError(msg)
+    gathered = _Gathered(n_drawn, seed)
+    for block in blocks:
+        gathered.add(block)
+    return gathered.training_rows(blocks)
+
+
+class _Gathered:
+    """What a pass over blocks has collected."""
+
+    def __init__(self, n_drawn: int, seed: int) -> None:
+        self.n_drawn = n_drawn
+        self.seed = seed
+        self.generator = np.random.default_rng(seed)
+        self.y: list[AnyArray] = []
+        self.weight: list[Array] = []
+        self.spread = Spread()
+        self.keys = np.empty(0)
+        self.places: Indices = np.empty(0, dtype=np.intp)
+        self.drawn: AnyArray | None = None
+        self.counted = 0
+
+    def add(self, block: Block) -> None:
+        y = targets_of(block)
+        check_magnitude(block.X)
+        weight = np.ones(len(block.X)) if block.weight is None else block.weight
+        self.y.append(y)
+        self.weight.append(weight)
+        self.spread = self.spread.joined(Spread.of(block.X, weight))
+        self._draw(block.X[weight > 0])
+
+    def _draw(self, X: AnyArray) -> None:
+        """Keep the rows with the smallest random numbers, whatever the blocks are."""
+        keys = self.generator.random(len(X))
+        places = self.counted + np.arange(len(X))
+        self.counted += len(X)
+        chosen = _smallest(keys, self.n_drawn)
+        rows = X[chosen]
+        if self.drawn is not None:
+            rows = np.concatenate([self.drawn, rows])
+        keys = np.concatenate([self.keys, keys[chosen]])
+        places = np.concatenate([self.places, places[chosen]])
+        best = _smallest(keys, self.n_drawn)
+        self.keys, self.places, self.drawn = keys[best], places[best], rows[best]
+
+    def training_rows(self, blocks: RowBlocks) -> tuple[TrainingRows, AnyArray]:
+        if not self.y or self.drawn is None:
+            msg = "the blocks hold no rows"
+            raise ValueError(msg)
+        weight = as_weights(np.concatenate(self.weight), sum(map(len, self.weight)))
+        y, present = np.concatenate(self.y), weight > 0
+        everything = bool(present.all())
+        rows = TrainingRows(
+            rows=Rows(blocks, self.counted, None if everything else present),
+            indices=np.flatnonzero(present),
+            weight=weight if everything else weight[present],
+            features=features_of(blocks),
+            sample=Sample(self.n_drawn, self.places, self.drawn),
+            in_memory=False,
+            seed=self.seed,
+            spread=self.spread,
+        )
+        return rows, y if everything else y[present]
+
+
+def features_of(blocks: RowBlocks) -> Features:
+    """The columns of rows that come in blocks."""
+    names = blocks.feature_names
+    return Features(blocks.n_features, None if names is None else tuple(names))
+
+
+def targets_of(block: Block) -> AnyArray:
+    """Its targets, if it has any."""
+    if block.y is None:
+        msg = (
+            "the blocks have no target: name its column, as in "
+            "scan('rows.parquet', target='y')"
+        )
+        raise ValueError(msg)
+    return np.asarray(block.y)
+
+
+def check_magnitude(X: AnyArray) -> None:
+    """Refuse features whose squares are out of range."""
+    if X.dtype == object:
+        return
+    largest = max(float(np.max(X, initial=0.0)), -float(np.min(X, initial=0.0)))
+    if largest > _LARGEST_FEATURE:
+        msg = (
+            f"X reaches {largest:.0e}, whose square floating point cannot hold: scale "
+            "the features"
+        )
+        raise ValueError(msg)
+
+
+def _drawn(total: int, count: int, seed: int) -> Indices:
+    """At most so many of 0, 1, ..., total − 1, by chance, ascending."""
+    if total <= count:
+        return np.arange(total)
+    return _smallest(np.random.default_rng(seed).random(total), count)
+
+
+def _smallest(keys: Array, count: int) -> Indices:
+    """Indices of so many smallest numbers, ascending."""
+    if len(keys) <= count:
+        return np.arange(len(keys))
+    return np.sort(np.argpartition(keys, count)[:count])

@@ -1,0 +1,69 @@
+"""Rows with their targets, as a likelihood sees them."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from relvec.likelihoods import Likelihood
+from relvec.modelling.training_rows import TrainingRows
+from relvec.typing import AnyArray, Array, Indices
+
+
+@dataclass(frozen=True)
+class TrainingSet:
+    """All that a model is fitted to."""
+
+    rows: TrainingRows
+    targets: Array  # (rows, outputs), less the offset
+    likelihood: Likelihood  # with the parameters to begin with
+    offset: float = 0.0
+
+    def __len__(self) -> int:
+        return len(self.targets)
+
+    @property
+    def table(self) -> AnyArray:
+        """The rows themselves, which must be in memory."""
+        return self.rows.rows.whole()
+
+    @property
+    def weight(self) -> Array:
+        """Of the rows."""
+        return self.rows.weight
+
+    @property
+    def root_mean_squares(self) -> Array:
+        """Of the outputs (K,)."""
+        squares = np.average(self.targets**2, axis=0, weights=self.weight)
+        return np.asarray(np.sqrt(squares))
+
+    def with_parameters(self, log_parameters: Array) -> "TrainingSet":
+        """With other parameters of the likelihood to begin with."""
+        likelihood = self.likelihood.with_parameters(log_parameters)
+        return replace(self, likelihood=likelihood)
+
+    def drawn(self, count: int) -> "TrainingSet":
+        """At most so many rows, drawn by chance, in memory; all of them if they are."""
+        if self.rows.in_memory and count >= len(self):
+            return self
+        chosen = self.rows.drawn(count)
+        return replace(
+            self, rows=self.rows.loaded(chosen), targets=self.targets[chosen]
+        )
+
+    def subset(self, chosen: Indices) -> "TrainingSet":
+        """Some of the rows, ascending."""
+        rows = self.rows.subset(chosen)
+        return replace(self, rows=rows, targets=self.targets[chosen])
+
+    def folds(self, number: int) -> list[tuple["TrainingSet", "TrainingSet"]]:
+        """Rows to fit and rows to judge, each judged once."""
+        generator = np.random.default_rng(self.rows.seed)
+        label = generator.permutation(len(self)) % number
+        return [
+            (
+                self.subset(np.flatnonzero(label != k)),
+                self.subset(np.flatnonzero(label == k)),
+            )
+            for k in range(number)
+        ]
