@@ -20,9 +20,9 @@ import numpy as np
 
 from relvec.evidence.base import Problem
 from relvec.evidence.fixed_point import FixedPoint
-from relvec.evidence.hyperprior import FLAT, Hyperprior
+from relvec.evidence.hyperprior import Hyperprior
 from relvec.evidence.mode import posterior_at_mode
-from relvec.evidence.solvers import Search
+from relvec.evidence.solvers import Search, Solver
 from relvec.evidence.updates import Gammas, MacKay
 from relvec.likelihoods import Gaussian, Likelihood
 from relvec.parameters import (
@@ -32,7 +32,6 @@ from relvec.parameters import (
     check_not_negative,
     check_positive,
 )
-from relvec.parametric import Parametric
 from relvec.posterior import Posterior
 from relvec.typing import AnyArray, Array, Indices
 
@@ -41,7 +40,7 @@ _STANDSTILL = 1e-6  # change of log α at which more steps are of no use
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Mrvm2(Parametric):
+class Mrvm2(Solver):
     """Settings of ``multi_class="mrvm2"``.
 
     Parameters
@@ -81,12 +80,6 @@ class Mrvm2(Parametric):
     tol: float = 1e-2
     warm_up: int = 5
 
-    begins_with_constant = False
-    begins_with_all = "multi_class='mrvm2'"
-    prior = FLAT  # the update has its own
-    initial_noise_variance = None
-    noise_settings = ()
-
     def __post_init__(self) -> None:
         check_not_negative("tau", self.tau)
         check_not_negative("nu", self.nu)
@@ -95,6 +88,10 @@ class Mrvm2(Parametric):
         check_choice("convergence", self.convergence, ("N", "A"))
         check_positive("tol", self.tol)
         check_level("warm_up", self.warm_up)
+
+    @property
+    def begins_with_all(self) -> str:
+        return "multi_class='mrvm2'"
 
     def maximiser(self, problem: Problem, search: Search) -> FixedPoint:
         """The iteration with these settings; the tolerance is one of them."""
@@ -113,18 +110,6 @@ class Mrvm2(Parametric):
             enough=self.warm_up + n_rows if by_number else None,
             warm_up=self.warm_up,
         )
-
-    def starting_precision(self, n_basis: int, known: Array | None) -> Array | None:
-        """As another fit has them, if there is one."""
-        return known
-
-    def min_vectors_of(self, n_basis: int) -> int:
-        """None end the search."""
-        return 0
-
-    def noise_freedom(self, n_observations: float) -> float:
-        """There is no noise."""
-        return np.inf
 
 
 @dataclass(frozen=True)

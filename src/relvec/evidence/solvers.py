@@ -1,8 +1,8 @@
 """The ways to maximise the evidence, by name or with settings."""
 
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -43,53 +43,50 @@ class Search:
     constant: int | None = None  # the column that is one, where it is known
 
 
-class Solver(Protocol):
-    """Settings of a way to maximise the evidence."""
+class Solver(Parametric, ABC):
+    """Settings of a way to maximise the evidence; most are as they are here."""
+
+    initial_noise_variance: float | None = None  # None for a guess
+
+    @abstractmethod
+    def maximiser(self, problem: Problem, search: Search) -> EvidenceMaximiser[Any]:
+        """The algorithm with these settings."""
 
     @property
     def begins_with_all(self) -> str | None:
         """What to call a solver whose first model has all functions; None if not."""
-        ...
+        return None
 
     @property
     def begins_with_constant(self) -> bool:
         """Whether its first function is the constant."""
-        ...
+        return False
 
     @property
     def prior(self) -> Hyperprior:
         """Over the precisions."""
-        ...
+        return FLAT
 
-    def maximiser(self, problem: Problem, search: Search) -> EvidenceMaximiser[Any]:
-        """The algorithm with these settings."""
-        ...
+    @property
+    def noise_settings(self) -> list[str]:
+        """Settings, other than their defaults, of a noise that is estimated."""
+        return []
 
     def starting_precision(self, n_basis: int, known: Array | None) -> Array | None:
         """α to begin with, from an earlier fit (infinite if not in it) or settings."""
-        ...
+        return known
 
     def min_vectors_of(self, n_basis: int) -> int:
         """How few of so many functions end the search."""
-        ...
-
-    @property
-    def initial_noise_variance(self) -> float | None:
-        """To begin with; None for a guess."""
-        ...
-
-    @property
-    def noise_settings(self) -> Sequence[str]:
-        """Settings, other than their defaults, of a noise that is estimated."""
-        ...
+        return 0
 
     def noise_freedom(self, n_observations: float) -> float:
         """Degrees of freedom of the noise, if it is integrated out; else infinite."""
-        ...
+        return np.inf
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BottomUp(Parametric):
+class BottomUp(Solver):
     """Settings of ``solver="sequential"``, which begins with no function.
 
     Parameters
@@ -123,10 +120,6 @@ class BottomUp(Parametric):
     init: str = "projection"
     noise_interval: int = 10
 
-    begins_with_all = None
-    prior = FLAT
-    initial_noise_variance = None
-
     def __post_init__(self) -> None:
         check_choice("schedule", self.schedule, ("pool", "greedy"))
         check_choice("selection", self.selection, ("gain", "random", "cyclic"))
@@ -146,26 +139,17 @@ class BottomUp(Parametric):
         rounds = Rounds(selection=self.selection, seed=search.seed)
         return Pooled(single, rounds, search.price)
 
-    def starting_precision(self, n_basis: int, known: Array | None) -> Array | None:
-        return known
-
-    def min_vectors_of(self, n_basis: int) -> int:
-        return 0
-
     @property
     def begins_with_constant(self) -> bool:
         return self.init == "bias"
 
     @property
     def noise_settings(self) -> list[str]:
-        return changed(self, "noise_interval")
-
-    def noise_freedom(self, n_observations: float) -> float:
-        return np.inf
+        return _changed(self, "noise_interval")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class TopDown(Parametric):
+class TopDown(Solver):
     """A solver that begins with all functions, for which its name is not enough.
 
     Parameters
@@ -217,8 +201,6 @@ class TopDown(Parametric):
     hyperprior: Any = None
     min_vectors: float | None = None
 
-    begins_with_constant = False
-
     def __post_init__(self) -> None:
         check_choice("update", self.update, _UPDATES)
         check_count("noise_interval", self.noise_interval)
@@ -249,11 +231,9 @@ class TopDown(Parametric):
 
     @property
     def prior(self) -> Hyperprior:
-        """Over the precisions."""
         return as_hyperprior(self.hyperprior)
 
     def maximiser(self, problem: Problem, search: Search) -> EvidenceMaximiser[Any]:
-        """The algorithm with these settings."""
         update = _UPDATES[self.update]
         if self.prune is not None:
             update = replace(update, prune=self.prune)
@@ -266,29 +246,25 @@ class TopDown(Parametric):
         return Polished(iteration, BottomUp().maximiser(problem, search))
 
     def starting_precision(self, n_basis: int, known: Array | None) -> Array | None:
-        """α to begin with, from an earlier fit (infinite if not in it) or settings."""
         if self.initial_precision is None:
             return known
         given = np.full(n_basis, self.initial_precision)
         return given if known is None else np.where(np.isfinite(known), known, given)
 
     def min_vectors_of(self, n_basis: int) -> int:
-        """How few of so many functions end the search."""
         return as_min_vectors(self.min_vectors, n_basis)
 
     @property
     def noise_settings(self) -> list[str]:
-        """Settings, other than their defaults, of a noise that is estimated."""
-        named = changed(self, "initial_noise_variance", "noise_interval")
+        named = _changed(self, "initial_noise_variance", "noise_interval")
         return named + ["hyperprior"] * bool(self.prior.c or self.prior.d)
 
     def noise_freedom(self, n_observations: float) -> float:
-        """Degrees of freedom of the noise, if it is integrated out; else infinite."""
         integrated = self.update == "variational"
         return 2 * self.prior.c + n_observations if integrated else np.inf
 
 
-def changed(settings: Parametric, *names: str) -> list[str]:
+def _changed(settings: Parametric, *names: str) -> list[str]:
     """Those of the names whose setting is not the default."""
     defaults = {field.name: field.default for field in fields(settings)}
     return [name for name in names if getattr(settings, name) != defaults[name]]
