@@ -1,5 +1,7 @@
 """Wavelets: the laws of filters, values by the definition, scikit-learn's contract."""
 
+import sys
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -96,6 +98,12 @@ def test_filters_are_the_published_ones(order):
     reversal = taps[::-1] if taps[0] * published[0] < 0 else taps
 
     assert_allclose(reversal, published, atol=6e-10)
+
+
+def test_without_pywavelets_the_way_to_get_it_is_told(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pywt", None)
+    with pytest.raises(ImportError, match=r'pip install "relvec\[wavelets\]"'):
+        WaveletTransformer().fit([[0.0], [1.0]])
 
 
 @pytest.mark.parametrize("order", [3, 4, 8])

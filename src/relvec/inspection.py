@@ -6,10 +6,15 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone, is_classifier
-from sklearn.model_selection import RepeatedKFold, RepeatedStratifiedKFold, check_cv
+from sklearn.base import is_classifier
+from sklearn.model_selection import (
+    RepeatedKFold,
+    RepeatedStratifiedKFold,
+    check_cv,
+    cross_validate,
+)
 from sklearn.pipeline import Pipeline
-from sklearn.utils import _safe_indexing, get_tags
+from sklearn.utils import get_tags
 
 from relvec.typing import AnyArray, Array, Indices
 
@@ -126,14 +131,20 @@ def relevance_stability(
         make = RepeatedStratifiedKFold if is_classifier(estimator) else RepeatedKFold
         seed = 0 if random_state is None else random_state
         cv = make(n_splits=int(cv), n_repeats=n_repeats, random_state=seed)
+    splits = [(train, train) for train, _ in check_cv(cv).split(X, y)]
+    result = cross_validate(
+        estimator,
+        np.asarray(X) if get_tags(estimator).input_tags.pairwise else X,
+        y,
+        cv=splits,
+        # No score is wanted, but a model without vectors is refused at its first fit.
+        scoring=lambda fitted, *_: len(_relevant_rows(fitted)),
+        return_estimator=True,
+        error_score="raise",
+    )
     counts, fits = np.zeros((2, len(y)), dtype=np.intp)
-    pairwise = get_tags(estimator).input_tags.pairwise
-    for train, _ in check_cv(cv).split(X, y):
+    for (train, _), fitted in zip(splits, result["estimator"], strict=True):
         rows = np.arange(len(y))[train]  # a mask will do
-        part = _safe_indexing(X, rows)
-        if pairwise:
-            part = _safe_indexing(part, rows, axis=1)
-        fitted = clone(estimator).fit(part, _safe_indexing(y, rows))
         fits[rows] += 1
         counts[rows[_relevant_rows(fitted)]] += 1
     labels = np.asarray(y) if is_classifier(estimator) else None

@@ -4,7 +4,7 @@ Given the filter h of a wavelet with N vanishing moments, the scaling function �
 φ(x) = √2 Σ h_k φ(2x − k), and the wavelet is ψ(x) = √2 Σ g_k φ(2x − k). Found are the
 values of 2^(j/2) ψ(2^j x − k), not interpolated but to machine precision: the finest
 scaling functions by a product of matrices over the binary digits of x, whatever is
-coarser from them by the two equations.
+coarser from them by the two equations, which are PyWavelets' discrete transform.
 
 See I. Daubechies and J. C. Lagarias (1992), "Two-scale difference equations II", SIAM
 Journal on Mathematical Analysis 23, 1031-1079, and for the polynomials H.-S. Oh,
@@ -15,6 +15,7 @@ Biometrika 88, 291-298.
 import numpy as np
 
 from relvec.typing import Array
+from relvec.wavelets.filters import pywavelets
 
 # As many binary digits as a number in [1/2, 1) has.
 _DIGITS = 53
@@ -31,16 +32,16 @@ def basis_functions(
     circle only the constant, which completes an orthonormal basis.
     """
     order = len(taps) // 2
-    mirror = taps[::-1] * (-1.0) ** np.arange(2 * order)
+    pywt = pywavelets()
+    wavelet = pywt.Wavelet("symmlet", pywt.orthogonal_filter_bank(taps))
+    mode = "periodic" if periodic else "zero"
     scaling = _finest(positions, taps, levels, periodic=periodic)
     functions = []
     for level in reversed(range(levels)):
-        wavelets = _coarser(scaling, mirror, periodic=periodic)
-        scaling = _coarser(scaling, taps, periodic=periodic)
-        if periodic:
-            functions.append(np.roll(wavelets, order - 1, axis=1))
-        else:
-            functions.append(wavelets[:, order - 1 : order - 1 + 2**level])
+        scaling, wavelets = pywt.dwt(scaling, wavelet, mode, axis=1)
+        inner = slice(order - 1, order - 1 + 2**level)
+        functions.append(wavelets[:, : 2**level] if periodic else wavelets[:, inner])
+        scaling = scaling[:, inner] if periodic else scaling
     functions.append(_legendre(positions, 1 if periodic else order))
     return np.hstack(functions[::-1])
 
@@ -92,18 +93,3 @@ def _at_integers(refine: Array) -> Array:
     size = len(refine)
     equations = np.vstack([refine - np.eye(size), np.ones(size)])
     return np.linalg.lstsq(equations, np.append(np.zeros(size), 1.0), rcond=None)[0]
-
-
-def _coarser(scaling: Array, taps: Array, *, periodic: bool) -> Array:
-    """Σ_m taps_m φ_(j+1, 2k+m) for every k of level j."""
-    reach = len(taps) - 2
-    if periodic:
-        n_coarse = scaling.shape[1] // 2
-        padded = np.pad(scaling, ((0, 0), (0, reach)), mode="wrap")
-    else:
-        n_coarse = (scaling.shape[1] + reach) // 2
-        padded = np.pad(scaling, ((0, 0), (reach, reach)))
-    total = np.zeros((len(scaling), n_coarse))
-    for shift, tap in enumerate(taps):
-        total += tap * padded[:, shift : shift + 2 * n_coarse : 2]
-    return total

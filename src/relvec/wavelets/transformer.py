@@ -77,6 +77,8 @@ class WaveletTransformer(TransformerMixin, BaseEstimator):
     "periodic", otherwise ``order`` of them. About as many functions as rows can explain
     the noise itself: choose ``levels`` so that the finest cells hold several rows.
 
+    Needs PyWavelets: ``pip install "relvec[wavelets]"``.
+
     References
     ----------
     .. [1] I. Daubechies (1992), "Ten Lectures on Wavelets", SIAM, chapters 6 and 8.
