@@ -21,7 +21,7 @@ from relvec.kernels import (
     RationalQuadratic,
     Sigmoid,
 )
-from relvec.kernels.stationary import squared_distances
+from relvec.kernels.distances import squared_distances
 
 RNG = np.random.default_rng(3)
 SCALES = np.array([0.5, 1.0, 2.5])

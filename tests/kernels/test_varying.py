@@ -47,13 +47,13 @@ def test_each_is_that_of_the_kernel_with_its_scale(kernel, shape):
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
-def test_slopes_by_log_scales_are_differences(kernel, shape):
+def test_gradients_by_log_scales_are_differences(kernel, shape):
     varying = functions(kernel, *shape)
     X, G = RNG.standard_normal((9, shape[0])), RNG.standard_normal((9, 5))
-    values, by_log_scales = varying.with_slopes(X)
+    values, by_log_scales = varying.with_gradient(X)
     assert_allclose(values, varying.values(X), rtol=1e-12)
 
-    slope, h = by_log_scales(G), 1e-5
+    gradient, h = by_log_scales(G), 1e-5
     for place in np.ndindex(varying.scales.shape):
         step = np.zeros(varying.scales.shape)
         step[place] = h
@@ -61,22 +61,22 @@ def test_slopes_by_log_scales_are_differences(kernel, shape):
             np.sum(G * replace(varying, scales=varying.scales * np.exp(s)).values(X))
             for s in (step, -step)
         )
-        assert_allclose(slope[place], (up - down) / (2 * h), rtol=1e-6, atol=1e-8)
+        assert_allclose(gradient[place], (up - down) / (2 * h), rtol=1e-6, atol=1e-8)
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
-def test_slopes_by_position_are_differences(kernel, shape):
+def test_gradients_by_position_are_differences(kernel, shape):
     varying = functions(kernel, *shape)
     X, weights = RNG.standard_normal((9, shape[0])), RNG.standard_normal(5)
-    slopes, h = varying.position_slopes(X, weights), 1e-5
+    gradients, h = varying.input_gradient(X, weights), 1e-5
     seen = [0, 2] if kernel.columns else range(shape[0])
 
-    assert slopes.shape == (9, len(seen))
+    assert gradients.shape == (9, len(seen))
     for place, feature in enumerate(seen):
         step = np.zeros(shape[0])
         step[feature] = h
         change = (varying.values(X + step) - varying.values(X - step)) @ weights
-        assert_allclose(slopes[:, place], change / (2 * h), rtol=1e-5, atol=1e-7)
+        assert_allclose(gradients[:, place], change / (2 * h), rtol=1e-5, atol=1e-7)
 
 
 def test_a_part_is_that_part_and_none_is_nothing():
@@ -86,7 +86,7 @@ def test_a_part_is_that_part_and_none_is_nothing():
 
     assert_allclose(varying.subset(chosen).values(X), varying.values(X)[:, chosen])
     none = varying.subset(np.empty(0, dtype=int))
-    values, by_log_scales = none.with_slopes(X)
+    values, by_log_scales = none.with_gradient(X)
     assert values.shape == (4, 0)
     assert by_log_scales(values).shape == (0, 3)
 

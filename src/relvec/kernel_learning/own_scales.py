@@ -58,7 +58,7 @@ class OwnScales:
 
         def falling(x: Array) -> tuple[float, Array]:
             trial = parts.model(x)
-            values, by_log_scales = trial.varying.with_slopes(trial.X)
+            values, by_log_scales = trial.varying.with_gradient(trial.X)
             held = trial.held(observed, values)
             slope = by_log_scales(held.slope[:, trial.fixed.shape[1] :])
             value = held.log_evidence

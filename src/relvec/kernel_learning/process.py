@@ -119,7 +119,7 @@ class Process:
         """At ℓ and (log a, log σ²), but for a constant, and its slope by all logs."""
         amplitude, noise = np.exp(others)
         rows, n_outputs = self.functions.centres, self.target.shape[1]
-        kernel, by_log_scales = self._scaled(scales).with_slopes(rows)
+        kernel, by_log_scales = self._scaled(scales).with_gradient(rows)
         diagonal = np.diag_indices(len(rows))
         kernel[diagonal] += _JITTER
         covariance = amplitude * kernel

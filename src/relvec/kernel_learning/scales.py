@@ -110,7 +110,7 @@ def better_scales(
         trial, value = best.scaled(np.exp(base + theta)[None]).settled(observed)
         if value > most:
             best, most = trial, value
-        values, by_log_scales = trial.varying.with_slopes(trial.X)
+        values, by_log_scales = trial.varying.with_gradient(trial.X)
         slope = trial.held(observed, values).slope[:, trial.fixed.shape[1] :]
         by_theta = by_log_scales(slope).sum(axis=0)
         return -value, -(by_theta.sum(keepdims=True) if tied else by_theta)

@@ -54,7 +54,7 @@ def _slopes(group: Functions, X: AnyArray, weights: Array) -> Array:
     if varying is not None:
         seen = varying.kernel.seen(X)[2]
         chosen = slice(None) if seen is None else seen
-        slopes[:, chosen] = varying.position_slopes(X, weights)
+        slopes[:, chosen] = varying.input_gradient(X, weights)
         return slopes
     kernel: Any = getattr(group.kernel, "function", group.kernel)
     if hasattr(kernel, "centre_gradient"):

@@ -13,22 +13,17 @@ from relvec.typing import AnyArray, Array
 
 @dataclass(frozen=True)
 class Columns:
-    """The columns of X themselves: ``Z`` holds their numbers.
+    """The columns of X themselves: ``Z`` holds their indices.
 
     With it the features (``kernel=None``) or the rows of a precomputed kernel matrix
     are a dictionary like any other.
     """
 
+    positive_definite = False
+    compact = False
+
     def __call__(self, X: AnyArray, Z: AnyArray, /) -> Array:
         return np.asarray(X[:, Z], dtype=np.float64)
-
-    @property
-    def positive_definite(self) -> bool:
-        return False
-
-    @property
-    def compact(self) -> bool:
-        return False
 
     def diagonal(self, X: AnyArray, /) -> Array:
         msg = "columns of X have no diagonal: they are not a kernel of two rows"

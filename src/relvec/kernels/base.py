@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from relvec import kernels
-from relvec.kernels.checks import as_rows, check_columns, chosen_columns
+from relvec.kernels.checks import check_columns, checked_rows, chosen_columns
 from relvec.parametric import Parametric
 from relvec.typing import AnyArray, Array, Indices
 
@@ -100,11 +100,7 @@ class KernelFunction(Parametric, ABC):
     def gradients(self, X: AnyArray, Z: AnyArray | None = None) -> dict[str, Array]:
         """∂k(x, z)/∂θ for every continuous parameter θ, by its name.
 
-        Parameters
-        ----------
-        X : array of shape (n, n_features)
-        Z : array of shape (m, n_features), optional
-            X itself by default.
+        X and Z are those of a call.
 
         Returns
         -------
@@ -119,13 +115,7 @@ class KernelFunction(Parametric, ABC):
         """∂k(x, z)/∂z, by the features of the centre z; never sparse.
 
         It is 0 by every feature that the kernel does not see and, by convention, for
-        x = z where a kernel has a kink there.
-
-        Parameters
-        ----------
-        X : array of shape (n, n_features)
-        Z : array of shape (m, n_features), optional
-            X itself by default.
+        x = z where a kernel has a kink there. X and Z are those of a call.
 
         Returns
         -------
@@ -146,8 +136,8 @@ class KernelFunction(Parametric, ABC):
         if self.columns is None and not self.requires_vector_input:
             objects = np.asarray(X)
             return objects, objects if Z is None else np.asarray(Z), None
-        rows = as_rows("X", X)
-        centres = rows if Z is None or Z is X else as_rows("Z", Z)
+        rows = checked_rows("X", X)
+        centres = rows if Z is None or Z is X else checked_rows("Z", Z)
         if centres.shape[1] != rows.shape[1]:
             msg = f"X has {rows.shape[1]} features and Z has {centres.shape[1]}"
             raise ValueError(msg)

@@ -36,7 +36,7 @@ def feature_scales(name: str, value: Any, n_features: int) -> Array:
 
 
 def check_columns(columns: Any) -> None:
-    """A slice, or a list of numbers or flags; None is all features."""
+    """A slice, or a list of indices or flags; None is all features."""
     if columns is None or isinstance(columns, slice):
         return
     try:
@@ -52,7 +52,7 @@ def check_columns(columns: Any) -> None:
 
 
 def chosen_columns(columns: Any, n_features: int) -> Indices:
-    """Numbers of the features that the kernel sees, of so many."""
+    """Indices of the features that the kernel sees, of so many."""
     index = columns if isinstance(columns, slice) else np.asarray(columns)
     try:
         chosen = np.arange(n_features)[index]
@@ -68,7 +68,7 @@ def chosen_columns(columns: Any, n_features: int) -> Indices:
     return chosen
 
 
-def as_rows(name: str, rows: Any) -> Array:
+def checked_rows(name: str, rows: Any) -> Array:
     """Rows in double precision; whether they are finite is not looked at."""
     array = np.asarray(rows)
     if array.ndim != 2 or array.dtype.kind not in "fiub":

@@ -69,8 +69,9 @@ class Scaled(KernelFunction):
         return self.factor * self.kernel.centre_gradient(X, Z)
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class _Pair(KernelFunction):
-    """Two kernels; the fields are those of the combinations."""
+    """Two kernels."""
 
     left: KernelFunction
     right: KernelFunction
@@ -108,9 +109,6 @@ class Sum(_Pair):
     array([[4.]])
     """
 
-    left: KernelFunction
-    right: KernelFunction
-
     @property
     def compact(self) -> bool:
         return self.left.compact and self.right.compact
@@ -131,7 +129,7 @@ class Sum(_Pair):
 
     def _gradients(self, X: Array, Z: Array) -> dict[str, Array]:
         left, right = self.left.gradients(X, Z), self.right.gradients(X, Z)
-        gradients = {f"left__{name}": gradient for name, gradient in left.items()}
+        gradients = {f"left__{name}": g for name, g in left.items()}
         return gradients | {f"right__{name}": g for name, g in right.items()}
 
     def _centre_gradient(self, X: Array, Z: Array) -> Array:
@@ -157,9 +155,6 @@ class Product(_Pair):
     >>> kernel(np.array([[2.0, 1.0]]), np.array([[2.0, 3.0]]))
     array([[3.]])
     """
-
-    left: KernelFunction
-    right: KernelFunction
 
     @property
     def compact(self) -> bool:
@@ -188,14 +183,12 @@ class Product(_Pair):
 
     def _gradients(self, X: Array, Z: Array) -> dict[str, Array]:
         left, right = as_dense(self.left(X, Z)), as_dense(self.right(X, Z))
+        by_left, by_right = self.left.gradients(X, Z), self.right.gradients(X, Z)
         gradients = {
-            f"left__{name}": multiplied(gradient, right)
-            for name, gradient in self.left.gradients(X, Z).items()
+            f"left__{name}": multiplied(g, right) for name, g in by_left.items()
         }
-        return gradients | {
-            f"right__{name}": multiplied(gradient, left)
-            for name, gradient in self.right.gradients(X, Z).items()
-        }
+        others = {f"right__{name}": multiplied(g, left) for name, g in by_right.items()}
+        return gradients | others
 
     def _centre_gradient(self, X: Array, Z: Array) -> Array:
         left, right = as_dense(self.left(X, Z)), as_dense(self.right(X, Z))

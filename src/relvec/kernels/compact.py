@@ -79,6 +79,8 @@ class CompactMatern(Matern):
     exponent: float | None = field(default=None, kw_only=True)
     taper: str = field(default="triangular", kw_only=True)
 
+    compact = True
+
     def __post_init__(self) -> None:
         super().__post_init__()
         check_choice("taper", self.taper, tuple(TAPERS))
@@ -86,22 +88,10 @@ class CompactMatern(Matern):
         if self.exponent is not None:
             check_positive("exponent", self.exponent)
 
-    @property
-    def compact(self) -> bool:
-        return True
-
     def count(self, X: AnyArray, Z: AnyArray | None = None) -> int:
         """How many entries the matrix between X and Z will have, without making it.
 
-        Parameters
-        ----------
-        X : array of shape (n, n_features)
-        Z : array of shape (m, n_features), optional
-            X itself by default.
-
-        Returns
-        -------
-        int
+        X and Z, which is X by default, are those of a call.
         """
         rows, centres, _ = self.seen(X, Z)
         supports = self._supports(rows.shape[1])
@@ -153,32 +143,29 @@ class CompactMatern(Matern):
     def _taper(self, X: Array, Z: Array) -> tuple[Array, Array, Array]:
         """t(u) for all distances u, t′(u)/u (0 at u = 0), and ∂t/∂exponent."""
         u, p, taper = self._distances(X, Z), self._power(X.shape[1]), TAPERS[self.taper]
-        return taper.value(u, p), taper.slope(u, p), taper.by_power(u, p)
+        return taper.value(u, p), taper.derivative(u, p), taper.by_power(u, p)
 
     def _gradients(self, X: Array, Z: Array) -> dict[str, Array]:
-        taper, slope, by_power = self._taper(X, Z)
+        taper, derivative, by_power = self._taper(X, Z)
         values = super()._matrix(X, Z)
         by_matern = super()._gradients(X, Z)
         gradients = {name: multiplied(g, taper) for name, g in by_matern.items()}
         supports = self._supports(X.shape[1])
+        by_square = -values * derivative
         if supports.ndim:
-            gradients["support"] = np.empty((*taper.shape, len(supports)))
-            for j, support in enumerate(supports):
-                scaled = differences(X, Z, j) / support
-                gradients["support"][..., j] = -values * slope * scaled**2 / support
+            squares = (differences(X, Z) / supports) ** 2
+            by_square = by_square[..., None]
         else:
             squares = self._distances(X, Z) ** 2
-            gradients["support"] = -values * slope * squares / supports
+        gradients["support"] = by_square * squares / supports
         if self.exponent is not None:
             gradients["exponent"] = values * by_power
         return gradients
 
     def _centre_gradient(self, X: Array, Z: Array) -> Array:
-        taper, slope, _ = self._taper(X, Z)
-        values = super()._matrix(X, Z)
+        taper, derivative, _ = self._taper(X, Z)
+        by_distance = super()._matrix(X, Z) * derivative
+        supports = self._supports(X.shape[1])
         gradient = multiplied(super()._centre_gradient(X, Z), taper)
-        supports = np.broadcast_to(self._supports(X.shape[1]), X.shape[1])
-        for j, support in enumerate(supports):
-            scaled = differences(X, Z, j) / support
-            gradient[..., j] -= values * slope * scaled / support
-        return gradient
+        scaled = differences(X, Z) / supports
+        return gradient - by_distance[..., None] * scaled / supports

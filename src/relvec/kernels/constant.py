@@ -29,17 +29,12 @@ class Constant(KernelFunction):
 
     value: float = 1.0
 
-    @property
-    def requires_vector_input(self) -> bool:
-        return False
+    positive_definite = True
+    requires_vector_input = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_positive("value", self.value)
-
-    @property
-    def positive_definite(self) -> bool:
-        return True
 
     def _matrix(self, X: Array, Z: Array) -> Array:
         return np.full((len(X), len(Z)), float(self.value))

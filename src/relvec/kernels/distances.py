@@ -10,10 +10,11 @@ from relvec.typing import Array
 # Up to the first, sums feature by feature are fastest, and exact for points far from
 # each other or the origin. Beyond the second, a matrix product is several times faster;
 # in between it is used where squares are so small that little is lost of their
-# differences, and nowhere if they overflow.
+# differences (250 · eps is 6e-14), and nowhere if they overflow.
 _FEW_FEATURES, _MANY_FEATURES = 4, 12
 _SMALL_SQUARE, _LARGEST_SQUARE = 250.0, 1e300
-# Entries that stay in the processor's cache from one operation to the next.
+# A quarter of a megabyte, which stays in the processor's cache from one operation to
+# the next.
 _CACHED_ENTRIES = 32_768
 
 
@@ -72,9 +73,9 @@ def gaussian(squares: Array) -> None:
     np.exp(squares, out=squares)
 
 
-def differences(X: Array, Z: Array, feature: int) -> Array:
-    """x − z of one feature, for all pairs of rows."""
-    return np.subtract.outer(X[:, feature], Z[:, feature])
+def differences(X: Array, Z: Array) -> Array:
+    """x − z for all pairs of rows, (n, m, n_features)."""
+    return np.subtract(X[:, None, :], Z)
 
 
 def multiplied(gradient: Array, values: Array) -> Array:

@@ -27,9 +27,7 @@ class Linear(KernelFunction):
     array([[11.]])
     """
 
-    @property
-    def positive_definite(self) -> bool:
-        return True
+    positive_definite = True
 
     def _matrix(self, X: Array, Z: Array) -> Array:
         return X @ Z.T
@@ -60,7 +58,7 @@ class _OfProduct(KernelFunction):
         """f of what is in brackets."""
 
     @abstractmethod
-    def _slope(self, sums: Array) -> Array:
+    def _derivative(self, sums: Array) -> Array:
         """f′ of what is in brackets."""
 
     def _scaled(self, X: Array, Z: Array) -> tuple[Array, Array]:
@@ -80,12 +78,12 @@ class _OfProduct(KernelFunction):
         return self._profile(np.sum(rows * centres, axis=1) + self.coef0)
 
     def _gradients(self, X: Array, Z: Array) -> dict[str, Array]:
-        slope = self._slope(self._sums(X, Z))
-        return {"gamma": slope * (X @ Z.T), "coef0": slope}
+        derivative = self._derivative(self._sums(X, Z))
+        return {"gamma": derivative * (X @ Z.T), "coef0": derivative}
 
     def _centre_gradient(self, X: Array, Z: Array) -> Array:
-        slope = self._slope(self._sums(X, Z))
-        return slope[..., None] * (self.gamma * X)[:, None, :]
+        derivative = self._derivative(self._sums(X, Z))
+        return derivative[..., None] * (self.gamma * X)[:, None, :]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -124,7 +122,7 @@ class Polynomial(_OfProduct):
     def _profile(self, sums: Array) -> Array:
         return sums**self.degree
 
-    def _slope(self, sums: Array) -> Array:
+    def _derivative(self, sums: Array) -> Array:
         return self.degree * sums ** (self.degree - 1)
 
 
@@ -150,12 +148,10 @@ class Sigmoid(_OfProduct):
     gamma: float = 1.0
     coef0: float = 0.0
 
-    @property
-    def positive_definite(self) -> bool:
-        return False
+    positive_definite = False
 
     def _profile(self, sums: Array) -> Array:
         return np.tanh(sums)
 
-    def _slope(self, sums: Array) -> Array:
+    def _derivative(self, sums: Array) -> Array:
         return 1 - np.tanh(sums) ** 2

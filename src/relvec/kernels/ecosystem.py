@@ -9,6 +9,8 @@ from relvec.kernels.adapters import checked_dense
 from relvec.kernels.base import KernelFunction
 from relvec.typing import Array
 
+# Of a block only the diagonal is of use: it is small enough for that, and large enough
+# that calls do not cost more than values.
 _PAIRS_AT_ONCE = 64
 
 
@@ -43,6 +45,8 @@ class GaussianProcessKernel(KernelFunction):
 
     kernel: Any
 
+    positive_definite = True
+
     def __post_init__(self) -> None:
         super().__post_init__()
         wanted = ("diag", "theta", "hyperparameters")
@@ -53,10 +57,6 @@ class GaussianProcessKernel(KernelFunction):
                 f"with its parameters; got {self.kernel!r}"
             )
             raise ValueError(msg)
-
-    @property
-    def positive_definite(self) -> bool:
-        return True
 
     @property
     def requires_vector_input(self) -> bool:

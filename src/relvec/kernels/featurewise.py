@@ -38,6 +38,8 @@ class Laplacian(KernelFunction):
 
     length_scale: Scale = 1.0
 
+    positive_definite = True
+
     def __post_init__(self) -> None:
         super().__post_init__()
         check_scale("length_scale", self.length_scale)
@@ -47,10 +49,6 @@ class Laplacian(KernelFunction):
         """exp(−gamma·‖x − z‖₁)."""
         check_positive("gamma", gamma)
         return cls(1 / gamma)
-
-    @property
-    def positive_definite(self) -> bool:
-        return True
 
     def _scales(self, n_features: int) -> Array:
         return feature_scales("length_scale", self.length_scale, n_features)
@@ -70,19 +68,12 @@ class Laplacian(KernelFunction):
         if scales.ndim == 0:
             distances = cdist(X / scales, Z / scales, "cityblock")
             return {"length_scale": values * distances / scales}
-        gradient = np.empty((*values.shape, len(scales)))
-        for j, scale in enumerate(scales):
-            scaled = np.abs(differences(X, Z, j)) / scale
-            gradient[..., j] = values * scaled / scale
-        return {"length_scale": gradient}
+        scaled = np.abs(differences(X, Z)) / scales
+        return {"length_scale": values[..., None] * scaled / scales}
 
     def _centre_gradient(self, X: Array, Z: Array) -> Array:
-        values = self._matrix(X, Z)
-        scales = np.broadcast_to(self._scales(X.shape[1]), X.shape[1])
-        gradient = np.empty((*values.shape, len(scales)))
-        for j, scale in enumerate(scales):
-            gradient[..., j] = values * np.sign(differences(X, Z, j)) / scale
-        return gradient
+        values = self._matrix(X, Z)[..., None]
+        return values * np.sign(differences(X, Z)) / self._scales(X.shape[1])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -115,14 +106,12 @@ class Periodic(KernelFunction):
     length_scale: Scale = 1.0
     period: Scale = 1.0
 
+    positive_definite = True
+
     def __post_init__(self) -> None:
         super().__post_init__()
         check_scale("length_scale", self.length_scale)
         check_scale("period", self.period)
-
-    @property
-    def positive_definite(self) -> bool:
-        return True
 
     def _parameters(self, n_features: int) -> tuple[Array, Array]:
         """Length scales and periods, of all features or of each."""
@@ -139,13 +128,13 @@ class Periodic(KernelFunction):
         return of_squares(gaussian, self._on_circles(X), self._on_circles(Z))
 
     def _paired(self, X: Array, Z: Array) -> Array:
-        apart = self._on_circles(X) - self._on_circles(Z)
-        return np.exp(-0.5 * np.einsum("ij,ij->i", apart, apart))
+        difference = self._on_circles(X) - self._on_circles(Z)
+        return np.exp(-0.5 * np.einsum("ij,ij->i", difference, difference))
 
     def _gradients(self, X: Array, Z: Array) -> dict[str, Array]:
         values = self._matrix(X, Z)[..., None]
         scales, periods = self._parameters(X.shape[1])
-        turns = np.subtract(X[:, None, :] / periods, Z / periods)
+        turns = differences(X / periods, Z / periods)
         by_scale = values * 4 * (np.sin(np.pi * turns) / scales) ** 2 / scales
         by_period = np.sin(2 * np.pi * turns) * turns / periods
         by_period *= 2 * np.pi * values / scales**2
@@ -158,5 +147,5 @@ class Periodic(KernelFunction):
     def _centre_gradient(self, X: Array, Z: Array) -> Array:
         values = self._matrix(X, Z)[..., None]
         scales, periods = self._parameters(X.shape[1])
-        turns = np.subtract(X[:, None, :] / periods, Z / periods)
+        turns = differences(X / periods, Z / periods)
         return values * 2 * np.pi * np.sin(2 * np.pi * turns) / (scales**2 * periods)

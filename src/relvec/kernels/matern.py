@@ -4,14 +4,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from relvec.kernels.bessel import matern, matern_slope
+from relvec.kernels.bessel import matern, matern_derivative
 from relvec.kernels.checks import Scale
 from relvec.kernels.distances import gaussian
 from relvec.kernels.radial import Radial
 from relvec.parameters import check_positive
 from relvec.typing import Array
 
-_ORDER_STEP = 1e-3  # relative
+# Relative: about eps^(1/5), where truncation of a difference of fourth order, h⁴, and
+# rounding, eps/h, are alike.
+_ORDER_STEP = 1e-3
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -82,7 +84,7 @@ class Matern(Radial):
 
         return {"nu": (8 * (at(1) - at(-1)) - (at(2) - at(-2))) / (12 * step)}
 
-    def _slope(self, squares: Array) -> Array:
+    def _derivative(self, squares: Array) -> Array:
         if self.nu == np.inf:
             return -0.5 * np.exp(-0.5 * squares)
-        return -self.nu * matern_slope(self.nu, np.sqrt(2 * self.nu * squares))
+        return -self.nu * matern_derivative(self.nu, np.sqrt(2 * self.nu * squares))

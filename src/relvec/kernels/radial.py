@@ -28,6 +28,7 @@ class Radial(KernelFunction):
     length_scale: Scale | None = field(default=None, kw_only=True)
     width: Scale | None = field(default=None, kw_only=True)
 
+    positive_definite = True
     WIDTH_PER_LENGTH_SCALE: ClassVar[float] = float(np.sqrt(2))
 
     def __post_init__(self) -> None:
@@ -43,10 +44,6 @@ class Radial(KernelFunction):
                 check_scale(name, getattr(self, name))
 
     @property
-    def positive_definite(self) -> bool:
-        return True
-
-    @property
     def scale(self) -> float | Array:
         """The length scale in effect, or those of all features."""
         if self.width is not None:
@@ -60,7 +57,7 @@ class Radial(KernelFunction):
         """f(s), in place of s."""
 
     @abstractmethod
-    def _slope(self, squares: Array) -> Array:
+    def _derivative(self, squares: Array) -> Array:
         """f′(s); 0 where it is infinite, at s = 0."""
 
     def _profile_gradients(self, squares: Array) -> dict[str, Array]:
@@ -100,34 +97,18 @@ class Radial(KernelFunction):
     def _gradients(self, X: Array, Z: Array) -> dict[str, Array]:
         squares = self._squares(X, Z)
         gradients = self._profile_gradients(squares)
-        slope = self._slope(squares)
+        derivative = self._derivative(squares)
         # s is homogeneous of degree −2 in the width as in the length scale.
-        if self.width is not None:
-            gradients["width"] = self._by_scale(X, Z, slope, squares, self.width)
-        else:
-            value = 1.0 if self.length_scale is None else self.length_scale
-            gradients["length_scale"] = self._by_scale(X, Z, slope, squares, value)
+        name = "length_scale" if self.width is None else "width"
+        given = getattr(self, name)
+        value = np.asarray(1.0 if given is None else given, dtype=np.float64)
+        if value.ndim:
+            scaled = differences(X, Z) / self._scales(X.shape[1])
+            squares, derivative = scaled**2, derivative[..., None]
+        gradients[name] = -2 * derivative * squares / value
         return gradients
 
-    def _by_scale(
-        self, X: Array, Z: Array, slope: Array, squares: Array, value: Scale
-    ) -> Array:
-        """−2 f′(s)·((x − z)/ℓ)²/value, summed over the features of one value."""
-        values = np.asarray(value, dtype=np.float64)
-        if values.ndim == 0:
-            return -2 * slope * squares / values
-        gradient = np.empty((*slope.shape, len(values)))
-        scales = self._scales(X.shape[1])
-        for j in range(len(values)):
-            scaled = differences(X, Z, j) / scales[j]
-            gradient[..., j] = -2 * slope * scaled**2 / values[j]
-        return gradient
-
     def _centre_gradient(self, X: Array, Z: Array) -> Array:
-        slope = self._slope(self._squares(X, Z))
-        scales = np.broadcast_to(self._scales(X.shape[1]), X.shape[1])
-        gradient = np.empty((*slope.shape, X.shape[1]))
-        for j, scale in enumerate(scales):
-            scaled = differences(X, Z, j) / scale
-            gradient[..., j] = -2 * slope * scaled / scale
-        return gradient
+        derivative = self._derivative(self._squares(X, Z))[..., None]
+        scales = self._scales(X.shape[1])
+        return -2 * derivative * (differences(X, Z) / scales) / scales

@@ -17,7 +17,7 @@ from relvec.typing import AnyArray, Array, Indices
 
 # Beyond, cells have too many neighbours to be worth a tree.
 _FEW_FEATURES = 6
-_BLOCK_ENTRIES = 2_000_000
+_BLOCK_ENTRIES = 2_000_000  # 16 MB at a time, as in ``basis``
 # Distances of exactly 1 do not count.
 _BELOW_ONE = float(np.nextafter(1, 0))
 
@@ -97,8 +97,8 @@ def _from_tree(X: Array, Z: Array) -> Any:
         cKDTree(Z), _BELOW_ONE, output_type="ndarray"
     )
     kind = _index_type(len(pairs))
-    places = pairs["i"].astype(kind), pairs["j"].astype(kind)
-    listed = coo_array((pairs["v"], places), shape=(len(X), len(Z)))
+    indices = pairs["i"].astype(kind), pairs["j"].astype(kind)
+    listed = coo_array((pairs["v"], indices), shape=(len(X), len(Z)))
     # Said to be free of duplicates, which would be looked for by sorting.
     listed.has_canonical_format = True
     return _by_rows(listed.tocsc())

@@ -5,12 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from relvec.kernels.checks import Scale
-from relvec.kernels.distances import gaussian, squared_distances
+from relvec.kernels.distances import gaussian
 from relvec.kernels.radial import Radial
 from relvec.parameters import check_positive
 from relvec.typing import Array
-
-__all__ = ["Gaussian", "InverseMultiquadric", "RationalQuadratic", "squared_distances"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -53,7 +51,7 @@ class Gaussian(Radial):
     def _profile(self, squares: Array) -> None:
         gaussian(squares)
 
-    def _slope(self, squares: Array) -> Array:
+    def _derivative(self, squares: Array) -> Array:
         return -0.5 * np.exp(-0.5 * squares)
 
 
@@ -91,11 +89,11 @@ class InverseMultiquadric(Radial):
         np.sqrt(squares, out=squares)
         np.reciprocal(squares, out=squares)
 
-    def _slope(self, squares: Array) -> Array:
+    def _derivative(self, squares: Array) -> Array:
         return -0.5 * (squares + self.offset) ** -1.5
 
     def _profile_gradients(self, squares: Array) -> dict[str, Array]:
-        return {"offset": self._slope(squares)}
+        return {"offset": self._derivative(squares)}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -134,7 +132,7 @@ class RationalQuadratic(Radial):
         squares *= -self.alpha
         np.exp(squares, out=squares)
 
-    def _slope(self, squares: Array) -> Array:
+    def _derivative(self, squares: Array) -> Array:
         ratio = squares / (2 * self.alpha)
         return -0.5 * np.exp(-(self.alpha + 1) * np.log1p(ratio))
 

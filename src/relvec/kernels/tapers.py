@@ -22,7 +22,7 @@ class Taper(Protocol):
         """t(u)."""
         ...
 
-    def slope(self, u: Array, power: float) -> Array:
+    def derivative(self, u: Array, power: float) -> Array:
         """t′(u)/u, and 0 at u = 0 where t has a kink."""
         ...
 
@@ -40,11 +40,11 @@ class Triangular:
     def value(self, u: Array, power: float) -> Array:
         return np.maximum(1 - u, 0) ** power
 
-    def slope(self, u: Array, power: float) -> Array:
+    def derivative(self, u: Array, power: float) -> Array:
         inside = (u > 0) & (u < 1)
-        slope = np.zeros_like(u)
-        slope[inside] = -power * (1 - u[inside]) ** (power - 1) / u[inside]
-        return slope
+        derivative = np.zeros_like(u)
+        derivative[inside] = -power * (1 - u[inside]) ** (power - 1) / u[inside]
+        return derivative
 
     def by_power(self, u: Array, power: float) -> Array:
         return self.value(u, power) * _log_rest(u)
@@ -59,7 +59,7 @@ class Smooth:
     def value(self, u: Array, power: float) -> Array:
         return np.maximum(1 - u, 0) ** power * (1 + power * u)
 
-    def slope(self, u: Array, power: float) -> Array:
+    def derivative(self, u: Array, power: float) -> Array:
         return -power * (power + 1) * np.maximum(1 - u, 0) ** (power - 1)
 
     def by_power(self, u: Array, power: float) -> Array:

@@ -13,11 +13,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from relvec.kernels.distances import apply, differences, squared_distances
+from relvec.kernels.distances import apply, squared_distances
 from relvec.kernels.radial import Radial
 from relvec.typing import AnyArray, Array, Indices
 
-_FEW_FEATURES = 4  # up to these, differences are taken one by one, which is exact
+# Up to these, as in ``distances``, differences are taken one by one, which is exact.
+_FEW_FEATURES = 4
 
 
 @dataclass(frozen=True)
@@ -46,27 +47,28 @@ class Varying:
         """Some of them."""
         return Varying(self.kernel, self.centres[chosen], self.scales[chosen])
 
-    def with_slopes(self, X: AnyArray) -> tuple[Array, Callable[[Array], Array]]:
-        """Values, and what turns a slope by them into one by log ℓ, shaped as scales.
+    def with_gradient(self, X: AnyArray) -> tuple[Array, Callable[[Array], Array]]:
+        """Values, and what turns a gradient by them into one by log ℓ.
 
-        That by the values is (n_rows, n), of whatever is a function of them.
+        The first is (n_rows, n), of whatever is a function of the values; the second
+        has the shape of the scales.
         """
         squares = self._squares(X)
         values = apply(self.kernel._profile, squares.copy())
 
-        def by_log_scales(slope: Array) -> Array:
-            pulled = -2 * slope * self.kernel._slope(squares)
+        def by_log_scales(gradient: Array) -> Array:
+            pulled = -2 * gradient * self.kernel._derivative(squares)
             if self.scales.shape[1] == 1:
                 return np.einsum("nm,nm->m", pulled, squares)[:, None]
             return self._by_feature(X, pulled)
 
         return values, by_log_scales
 
-    def position_slopes(self, X: AnyArray, weights: Array) -> Array:
+    def input_gradient(self, X: AnyArray, weights: Array) -> Array:
         """∂/∂x Σₘ weightsₘ kₘ(x) at every row, (n_rows, features seen)."""
         rows, centres = self._centred(X)
         inverse = np.broadcast_to(self.scales**-2.0, centres.shape)
-        steep = 2 * self.kernel._slope(self._squares(X)) * weights
+        steep = 2 * self.kernel._derivative(self._squares(X)) * weights
         return np.asarray(rows * (steep @ inverse) - steep @ (centres * inverse))
 
     def _centred(self, X: AnyArray) -> tuple[Array, Array]:
@@ -85,8 +87,8 @@ class Varying:
             return np.asarray(squares / (self.scales[:, 0] / unit) ** 2)
         if self._exact or rows.shape[1] <= _FEW_FEATURES:
             squares = np.zeros((len(rows), len(centres)))
-            for j, scales in enumerate(self.scales.T):
-                squares += (differences(rows, centres, j) / scales) ** 2
+            for x, z, scales in zip(rows.T, centres.T, self.scales.T, strict=True):
+                squares += (np.subtract.outer(x, z) / scales) ** 2
             return squares
         inverse = self.scales**-2.0
         squares = rows**2 @ inverse.T - 2 * rows @ (centres * inverse).T
@@ -105,12 +107,13 @@ class Varying:
         """Σ over rows of pulled·(xⱼ − zⱼ)²/ℓⱼ², (n, d)."""
         rows, centres = self._centred(X)
         if rows.shape[1] <= _FEW_FEATURES:
+            pairs = zip(rows.T, centres.T, strict=True)
             sums = [
-                np.einsum("nm,nm->m", pulled, differences(rows, centres, j) ** 2)
-                for j in range(rows.shape[1])
+                np.einsum("nm,nm->m", pulled, np.subtract.outer(x, z) ** 2)
+                for x, z in pairs
             ]
             return np.column_stack(sums) / self.scales**2
         sums_of_rows = pulled.T @ rows
         total = pulled.sum(axis=0)[:, None]
-        spread = pulled.T @ rows**2 - 2 * centres * sums_of_rows + centres**2 * total
-        return np.asarray(spread / self.scales**2)
+        sums = pulled.T @ rows**2 - 2 * centres * sums_of_rows + centres**2 * total
+        return np.asarray(sums / self.scales**2)
