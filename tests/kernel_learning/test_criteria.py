@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from relvec.kernel_learning import CRITERIA, Judged, charged_loss, sparsest
+from relvec.kernel_learning import CRITERIA, Judged, gcv_loss, sparsest
 from relvec.likelihoods import Bernoulli, Gaussian, MultinomialProbit, Softmax
 from relvec.likelihoods.multinomial_probit import contrasts
 from relvec.posterior import Posterior
@@ -44,7 +44,7 @@ def judged(likelihood, y, own):
     return Judged(y, weight, likelihood, functions, posterior, own, -12.0)
 
 
-def left_out(fit, row, kept):
+def loo_term(fit, row, kept):
     """log p of a row by a model of some functions, fitted without it."""
     weight = fit.sample_weight - (np.arange(N) == row)
     without = fitted(
@@ -65,14 +65,14 @@ LABELS = np.arange(N) % 3
 
 
 @pytest.mark.parametrize("own", [NONE, OWN], ids=["no centres", "centres"])
-def test_left_out_is_exact_for_gaussian_noise(own):
+def test_loo_is_exact_for_gaussian_noise(own):
     """Every row refitted without it, and without the function that is centred on it."""
     fit = judged(Gaussian(np.array([4.0, 0.5])), REAL, own)
     total = 0.0
     for row in range(N):
-        total += fit.sample_weight[row] * left_out(fit, row, np.flatnonzero(own != row))
+        total += fit.sample_weight[row] * loo_term(fit, row, np.flatnonzero(own != row))
 
-    assert_allclose(fit.left_out, -total / fit.sample_weight.sum(), rtol=1e-9)
+    assert_allclose(fit.loo, -total / fit.sample_weight.sum(), rtol=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -85,30 +85,30 @@ def test_left_out_is_exact_for_gaussian_noise(own):
     ],
     ids=["Bernoulli", "MultinomialProbit", "Softmax"],
 )
-def test_left_out_is_close_for_classes(likelihood, y, part):
+def test_loo_is_close_for_classes(likelihood, y, part):
     """To what refitting the mode gives, and further from the fit itself."""
     fit = judged(likelihood, y, OWN)
     total = 0.0
     for row in range(N):
-        total -= fit.sample_weight[row] * left_out(fit, row, np.flatnonzero(row != OWN))
+        total -= fit.sample_weight[row] * loo_term(fit, row, np.flatnonzero(row != OWN))
     expected = total / fit.sample_weight.sum()
     mean, variance = fit.posterior.predict(fit.functions)
     terms = likelihood.log_predictive(y, mean, variance)
     seen = -fit.sample_weight @ terms / fit.sample_weight.sum()
 
-    assert abs(fit.left_out - expected) < part * (expected - seen)
+    assert abs(fit.loo - expected) < part * (expected - seen)
 
 
-def test_charged_is_generalised_cross_validation():
+def test_gcv_is_generalised_cross_validation():
     """For Gaussian noise that is estimated: half the logarithm, and a constant."""
     y, eta = RNG.standard_normal((40, 1)), 0.5 * RNG.standard_normal((40, 1))
     noise = Gaussian(np.array([3.0]))
     rss = np.sum((y - eta) ** 2)
     for n in (0, 5, 9):
-        loss = charged_loss(noise, y, eta, np.ones(40), n)
+        loss = gcv_loss(noise, y, eta, np.ones(40), n)
         gcv = 0.5 * np.log(40 * rss / (40 - 3 * n) ** 2)
         assert_allclose(loss, gcv + 0.5 * np.log(2 * np.pi * np.e), rtol=1e-9)
-    many, more = (charged_loss(noise, y, eta, np.ones(40), n) for n in (15, 30))
+    many, more = (gcv_loss(noise, y, eta, np.ones(40), n) for n in (15, 30))
     assert loss < many < more < np.inf
 
 
@@ -116,8 +116,8 @@ def test_weights_are_repetitions():
     eta, y = RNG.standard_normal((6, 1)), (RNG.random((6, 1)) > 0.5) + 0.0
     weight = np.array([1.0, 2, 3, 1, 1, 2])
     rows = np.repeat(np.arange(6), weight.astype(int))
-    one = charged_loss(Bernoulli(), y, eta, weight, 2)
-    other = charged_loss(Bernoulli(), y[rows], eta[rows], np.ones(10), 2)
+    one = gcv_loss(Bernoulli(), y, eta, weight, 2)
+    other = gcv_loss(Bernoulli(), y[rows], eta[rows], np.ones(10), 2)
 
     assert_allclose(one, other)
 
@@ -138,7 +138,7 @@ def test_a_function_that_none_replaces_costs_five_nats():
     posterior = fitted(noise, y, np.ones(N), functions, np.ones(SIZE))
     own = (np.array([2, 5]), np.array([0, 3]))
     with_own, without = (
-        Judged(y, np.ones(N), noise, functions, posterior, each, 0.0).left_out
+        Judged(y, np.ones(N), noise, functions, posterior, each, 0.0).loo
         for each in (own, (own[0][:0], own[1][:0]))
     )
 

@@ -1,17 +1,17 @@
-"""Length scales moved by slopes of the evidence."""
+"""Length scales moved by gradients of the evidence."""
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
 from relvec.kernel_learning import (
-    Observed,
+    Observations,
     OwnScales,
-    Placed,
     Range,
+    ScalableBasis,
     ScalePrior,
     better_scales,
-    charged_loss,
+    gcv_loss,
 )
 from relvec.kernels import Gaussian
 from relvec.kernels.varying import Varying
@@ -27,17 +27,17 @@ def problem(n_features=2, scale=1.0, centres=12):
     X = RNG.uniform(-3, 3, (N, n_features))
     y = np.sin(2 * X[:, :1]) + 0.1 * RNG.standard_normal((N, 1))
     seen = PseudoObservations(y, np.ones((N, 1)), np.array([20.0]))
-    observed = Observed(seen, float(N), np.array([1e8]))
+    observations = Observations(seen, float(N), np.array([1e8]))
     scales = np.full((centres, n_features), scale)
-    placed = Placed(
+    basis = ScalableBasis(
         X=X,
         fixed=np.ones((N, 1)),
         varying=Varying(Gaussian(), X[:centres], scales),
         prior_precision=np.ones(1 + centres),
         noise_precision=np.array([20.0]),
-        numbers=np.arange(1 + centres),
+        indices=np.arange(1 + centres),
     )
-    return placed, observed
+    return basis, observations
 
 
 def allowed(n_features, least=0.05, most=50.0):
@@ -46,20 +46,22 @@ def allowed(n_features, least=0.05, most=50.0):
 
 
 def test_a_feature_without_influence_fades():
-    placed, observed = problem()
-    before = placed.settled(observed)[1]
-    found, evidence = better_scales(placed, observed, allowed(2), steps=30, tied=False)
+    basis, observations = problem()
+    before = basis.maximised(observations)[1]
+    found, evidence = better_scales(
+        basis, observations, allowed(2), steps=30, tied=False
+    )
 
     first, second = found.varying.scales[0]
     assert evidence > before + 5
     assert second > 5 * first
-    assert_allclose(found.held(observed).log_evidence, evidence, rtol=1e-9)
+    assert_allclose(found.model(observations).log_evidence, evidence, rtol=1e-9)
 
 
 def test_tied_scales_keep_their_ratio():
-    placed, observed = problem(scale=0.3)
-    placed = placed.scaled(np.array([[0.3, 0.9]]))
-    found, _ = better_scales(placed, observed, allowed(2), steps=10, tied=True)
+    basis, observations = problem(scale=0.3)
+    basis = basis.scaled(np.array([[0.3, 0.9]]))
+    found, _ = better_scales(basis, observations, allowed(2), steps=10, tied=True)
     scales = found.varying.scales[0]
 
     assert_allclose(scales[1] / scales[0], 3)
@@ -67,84 +69,88 @@ def test_tied_scales_keep_their_ratio():
 
 
 def test_scales_stay_within_bounds():
-    placed, observed = problem()
+    basis, observations = problem()
     narrow = allowed(2, 0.8, 1.3)
-    found, _ = better_scales(placed, observed, narrow, steps=30, tied=False)
+    found, _ = better_scales(basis, observations, narrow, steps=30, tied=False)
 
     assert np.all(found.varying.scales >= 0.8 - 1e-9)
     assert np.all(found.varying.scales <= 1.3 + 1e-9)
 
 
 def test_a_constant_feature_stays_as_it_is():
-    placed, observed = problem()
-    placed.X[:, 1] = 7.0
-    placed.varying.centres[:, 1] = 7.0
-    found, _ = better_scales(placed, observed, allowed(2), steps=10, tied=False)
+    basis, observations = problem()
+    basis.X[:, 1] = 7.0
+    basis.varying.centres[:, 1] = 7.0
+    found, _ = better_scales(basis, observations, allowed(2), steps=10, tied=False)
 
     assert_allclose(found.varying.scales[:, 1], 1.0)
 
 
 def test_functions_keep_their_names_when_others_leave():
-    placed, observed = problem()
-    found, _ = better_scales(placed, observed, allowed(2), steps=30, tied=False)
+    basis, observations = problem()
+    found, _ = better_scales(basis, observations, allowed(2), steps=30, tied=False)
     n_fixed = found.fixed.shape[1]
 
-    assert len(found.numbers) == len(found.prior_precision) < 13
-    names = found.numbers[n_fixed:] - 1
-    assert_allclose(found.varying.centres, placed.varying.centres[names])
+    assert len(found.indices) == len(found.prior_precision) < 13
+    names = found.indices[n_fixed:] - 1
+    assert_allclose(found.varying.centres, basis.varying.centres[names])
 
 
 @pytest.mark.parametrize("n_features", [1, 2])
 def test_scales_of_their_own_raise_the_evidence(n_features):
-    placed, observed = problem(n_features)
-    before, evidence = placed.settled(observed)
-    found = OwnScales(allowed(1), steps=30).better(before, observed)
+    basis, observations = problem(n_features)
+    before, evidence = basis.maximised(observations)
+    found = OwnScales(allowed(1), steps=30).better(before, observations)
 
-    assert found.held(observed).log_evidence > evidence + 1
+    assert found.model(observations).log_evidence > evidence + 1
     assert len(np.unique(found.varying.scales[:, 0])) > 1
 
 
 def test_scales_alone_leave_the_precisions():
-    placed, observed = problem()
-    before = placed.held(observed).log_evidence
-    found = OwnScales(allowed(2), steps=5, joint=False).better(placed, observed)
+    basis, observations = problem()
+    before = basis.model(observations).log_evidence
+    found = OwnScales(allowed(2), steps=5, joint=False).better(basis, observations)
 
-    assert np.array_equal(found.prior_precision, placed.prior_precision)
-    assert np.array_equal(found.noise_precision, placed.noise_precision)
-    assert found.held(observed).log_evidence > before
+    assert np.array_equal(found.prior_precision, basis.prior_precision)
+    assert np.array_equal(found.noise_precision, basis.noise_precision)
+    assert found.model(observations).log_evidence > before
 
 
 def test_a_prior_holds_scales_back():
-    placed, observed = problem(2)
-    placed, _ = placed.settled(observed)
-    free = OwnScales(allowed(2), steps=20).better(placed, observed)
+    basis, observations = problem(2)
+    basis, _ = basis.maximised(observations)
+    free = OwnScales(allowed(2), steps=20).better(basis, observations)
     prior = ScalePrior(np.zeros((1, 2)), 1e4)
-    held = OwnScales(allowed(2), steps=20, prior=prior).better(placed, observed)
+    held = OwnScales(allowed(2), steps=20, prior=prior).better(basis, observations)
 
     assert np.abs(np.log(held.varying.scales)).max() < 0.05
     assert np.abs(np.log(free.varying.scales)).max() > 0.3
 
 
-def test_the_prior_s_slope_is_its_difference():
+def test_the_prior_s_gradient_is_its_difference():
     prior = ScalePrior(np.array([[0.2, -0.4]]), 3.0)
     at, h = RNG.standard_normal((3, 2)), 1e-6
-    slope = prior.log_density(at)[1]
-    for place in np.ndindex(at.shape):
+    gradient = prior.log_density(at)[1]
+    for index in np.ndindex(at.shape):
         step = np.zeros_like(at)
-        step[place] = h
+        step[index] = h
         up, down = (prior.log_density(at + s)[0] for s in (step, -step))
-        assert_allclose(slope[place], (up - down) / (2 * h), rtol=1e-6)
+        assert_allclose(gradient[index], (up - down) / (2 * h), rtol=1e-6)
 
 
-def test_thinning_leaves_ever_fewer_functions():
-    """One at a time, down to the last; a charged loss falls on the way."""
-    placed, observed = problem(1, scale=0.2, centres=60)
-    start, _ = placed.settled(observed)
-    y = observed.seen.target
-    path = list(OwnScales(allowed(1)).thinner(start, observed, lambda eta: observed))
+def test_elimination_leaves_ever_fewer_functions():
+    """One at a time, down to the last; the GCV loss falls on the way."""
+    basis, observations = problem(1, scale=0.2, centres=60)
+    start, _ = basis.maximised(observations)
+    y = observations.seen.target
+    path = list(
+        OwnScales(allowed(1)).backward_elimination(
+            start, observations, lambda eta: observations
+        )
+    )
     sizes = [len(model.varying) for model, _ in path]
     losses = [
-        charged_loss(Noise(np.ones(1)), y, held.eta, np.ones(N), size + 1)
+        gcv_loss(Noise(np.ones(1)), y, held.eta, np.ones(N), size + 1)
         for (_, held), size in zip(path, sizes, strict=True)
     ]
 
@@ -154,4 +160,4 @@ def test_thinning_leaves_ever_fewer_functions():
     assert 0 < np.argmin(losses) < len(losses) - 1
     assert min(losses[0], losses[-1]) > min(losses) + 0.1
     for model, held in path:
-        assert_allclose(held.log_evidence, model.held(observed).log_evidence)
+        assert_allclose(held.log_evidence, model.model(observations).log_evidence)

@@ -1,4 +1,4 @@
-"""The slope of the evidence by the weights of kernels, against differences."""
+"""The gradient of the evidence by the weights of kernels, against differences."""
 
 import numpy as np
 import pytest
@@ -26,12 +26,12 @@ def mixed(n_outputs=1, shared=False, bias=1):
 
 @pytest.mark.parametrize("bias", [0, 1])
 @pytest.mark.parametrize(("n_outputs", "shared"), [(1, False), (3, False), (3, True)])
-def test_slopes_are_differences(n_outputs, shared, bias):
+def test_gradients_are_differences(n_outputs, shared, bias):
     model, weights, h = mixed(n_outputs, shared, bias), np.array([0.2, 0.5, 0.3]), 1e-5
-    _, slope = model.log_evidence(weights)
-    for place, step in enumerate(h * np.eye(3)):
+    _, gradient = model.log_evidence(weights)
+    for index, step in enumerate(h * np.eye(3)):
         up, down = (model.log_evidence(weights + s)[0] for s in (step, -step))
-        assert_allclose(slope[place], (up - down) / (2 * h), rtol=1e-6)
+        assert_allclose(gradient[index], (up - down) / (2 * h), rtol=1e-6)
 
 
 def test_the_evidence_is_that_of_the_gaussian_model():
@@ -40,9 +40,9 @@ def test_the_evidence_is_that_of_the_gaussian_model():
     C = np.diag(1 / model.seen.precision[:, 0]) + (Phi / model.prior_precision) @ Phi.T
     exact = multivariate_normal(np.zeros(20), C).logpdf(model.seen.target[:, 0])
     # Row weights are repetitions: their part of the density is not counted.
-    apart = 0.5 * np.sum(np.log(model.seen.row_weights))
+    row_terms = 0.5 * np.sum(np.log(model.seen.row_weights))
 
-    assert_allclose(model.log_evidence(weights)[0], exact - apart, rtol=1e-9)
+    assert_allclose(model.log_evidence(weights)[0], exact - row_terms, rtol=1e-9)
 
 
 def test_better_weights_are_on_the_simplex_and_better():

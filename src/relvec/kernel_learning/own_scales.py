@@ -1,4 +1,4 @@
-"""Length scales of each function's own, in a model that is thinned out.
+"""Length scales of each function's own, and backward elimination of functions.
 
 Solves   max over log ℓ, log α, log β of the log evidence, and of a Gaussian prior of
          log ℓ if one is set
@@ -6,9 +6,9 @@ Given    the functions of a model and the observations
 By       quasi-Newton steps on all of them together, or on log ℓ alone
 
 Raised for as long as it rises, the evidence takes in what is noise: each function has
-a place, a scale and a precision to be chosen, and only the weight is paid for. So
-functions are left out again one by one, the one worth least first, scales moving in
-between, and a criterion chooses among the models on the way.
+a centre, a scale and a precision to be chosen, and only the weight is paid for. So
+functions are deleted again one by one, that of the least deletion cost first, scales
+moving in between, and a criterion chooses among the models on the way.
 """
 
 from collections.abc import Callable, Iterator
@@ -17,14 +17,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.linalg import LinAlgError
 
-from relvec.kernel_learning.held import Held, Observed
-from relvec.kernel_learning.scales import Placed, Range, lowest
+from relvec.kernel_learning.fixed_basis import FixedBasisModel, Observations
+from relvec.kernel_learning.scales import Range, ScalableBasis, lowest
 from relvec.typing import Array
 
-_LARGEST_PRECISION_STEP = 12.0  # in log α
-_LARGEST_NOISE_STEP = 3.0  # in log β
+# In log α and log β, within one run of a few quasi-Newton steps, so that none of them
+# takes a precision to 0 or infinity; other values are not on record.
+_LARGEST_PRECISION_STEP, _LARGEST_NOISE_STEP = 12.0, 3.0
+# Tighter than on the way in ``scales``: models are compared with what is left.
 _FINAL_TOL, _FINAL_STEPS = 1e-4, 200
-_AT_ONCE = 25  # functions of which one leaves at a time
+_AT_ONCE = 25  # functions of which one is deleted at a time: 4 % of many, to save fits
 
 
 @dataclass(frozen=True)
@@ -35,9 +37,10 @@ class ScalePrior:
     precision: float
 
     def log_density(self, log_scales: Array) -> tuple[float, Array]:
-        """But for a constant, and its slope."""
-        apart = log_scales - self.centre
-        return -0.5 * self.precision * float(np.sum(apart**2)), -self.precision * apart
+        """But for a constant, and its gradient."""
+        difference = log_scales - self.centre
+        value = -0.5 * self.precision * float(np.sum(difference**2))
+        return value, -self.precision * difference
 
 
 @dataclass(frozen=True)
@@ -49,87 +52,89 @@ class OwnScales:
     prior: ScalePrior | None = None
     joint: bool = True  # whether α and β move along
 
-    def better(self, model: Placed, observed: Observed) -> Placed:
-        """After some steps; then α and β settle, if they move along."""
+    def better(self, model: ScalableBasis, observations: Observations) -> ScalableBasis:
+        """After some steps; then with the best α and β, if they move along."""
         if len(model.varying) == 0:
             return model
-        parts = _Parts(model, self.joint, self.joint and observed.ceiling is not None)
-        start, limits = parts.start(self.allowed, model.broadest(observed.bound))
+        estimated = self.joint and observations.ceiling is not None
+        parameters = _Parameters(model, self.joint, estimated)
+        bound = model.max_prior_std(observations.bound)
+        start, limits = parameters.start(self.allowed, bound)
 
-        def falling(x: Array) -> tuple[float, Array]:
-            trial = parts.model(x)
+        def objective(x: Array) -> tuple[float, Array]:
+            trial = parameters.model(x)
             values, by_log_scales = trial.varying.with_gradient(trial.X)
-            held = trial.held(observed, values)
-            slope = by_log_scales(held.slope[:, trial.fixed.shape[1] :])
-            value = held.log_evidence
+            fixed = trial.model(observations, values)
+            gradient = by_log_scales(fixed.gradient[:, trial.fixed.shape[1] :])
+            value = fixed.log_evidence
             if self.prior is not None:
                 log_prior, pull = self.prior.log_density(np.log(trial.varying.scales))
-                value, slope = value + log_prior, slope + pull
-            slopes = [slope.ravel()]
-            if parts.precisions:
-                slopes.append(held.precision_slope)
-            if parts.noise:
-                slopes.append(held.noise_slope)
-            return -value, -np.concatenate(slopes)
+                value, gradient = value + log_prior, gradient + pull
+            gradients = [gradient.ravel()]
+            if parameters.precisions:
+                gradients.append(fixed.precision_gradient)
+            if parameters.noise:
+                gradients.append(fixed.noise_gradient)
+            return -value, -np.concatenate(gradients)
 
-        found = lowest(falling, start, limits, self.steps)
-        moved = parts.model(found)
-        return _settled(moved, observed) if self.joint else moved
+        found = lowest(objective, start, limits, self.steps)
+        moved = parameters.model(found)
+        return _maximised(moved, observations) if self.joint else moved
 
-    def thinner(
+    def backward_elimination(
         self,
-        model: Placed,
-        observed: Observed,
-        observe: Callable[[Array], Observed],
-    ) -> Iterator[tuple[Placed, Held]]:
-        """The model, and what is left of it as functions are left out one by one.
+        model: ScalableBasis,
+        observations: Observations,
+        observe: Callable[[Array], Observations],
+    ) -> Iterator[tuple[ScalableBasis, FixedBasisModel]]:
+        """The model, and what is left of it as functions are deleted one by one.
 
         ``observe`` tells what the data are at another η. A model whose weights are to
         be bounded has to come within its bounds first.
         """
-        if observed.bound is not None:
-            model = self.better(_settled(model, observed), observed)
+        if observations.bound is not None:
+            model = self.better(_maximised(model, observations), observations)
         while len(model.varying):
             try:
-                held = model.held(observed)
-                observed = observe(held.eta)
-                yield model, held
-                fewer = _settled(_thinner(model, held), observed)
-                model = self.better(fewer, observed)
+                fixed = model.model(observations)
+                observations = observe(fixed.eta)
+                yield model, fixed
+                fewer = _maximised(_without_cheapest(model, fixed), observations)
+                model = self.better(fewer, observations)
             except LinAlgError:
                 # Gram matrices are out of digits, as they are where there is no noise.
                 return
 
 
-def _thinner(model: Placed, held: Held) -> Placed:
-    """Without the function that is worth least; of many without some."""
+def _without_cheapest(model: ScalableBasis, fixed: FixedBasisModel) -> ScalableBasis:
+    """Without the function of least deletion cost; of many without some."""
     n_fixed = model.fixed.shape[1]
-    worth = held.worth[n_fixed:]
-    least = n_fixed + np.argsort(worth)[: max(1, len(worth) // _AT_ONCE)]
-    return model.subset(np.delete(np.arange(len(held.worth)), least))
+    cost = fixed.deletion_cost[n_fixed:]
+    least = n_fixed + np.argsort(cost)[: max(1, len(cost) // _AT_ONCE)]
+    return model.subset(np.delete(np.arange(n_fixed + len(cost)), least))
 
 
-def _settled(model: Placed, observed: Observed) -> Placed:
-    return model.settled(observed, _FINAL_TOL, _FINAL_STEPS)[0]
+def _maximised(model: ScalableBasis, observations: Observations) -> ScalableBasis:
+    return model.maximised(observations, _FINAL_TOL, _FINAL_STEPS)[0]
 
 
 @dataclass(frozen=True)
-class _Parts:
+class _Parameters:
     """All that moves as one vector: log ℓ, perhaps log α, perhaps log β."""
 
-    origin: Placed
+    origin: ScalableBasis
     precisions: bool
     noise: bool
 
     def start(
-        self, allowed: Range, broadest: Array | None
+        self, allowed: Range, max_prior_std: Array | None
     ) -> tuple[Array, tuple[Array, Array]]:
         """Where the search begins, and its limits."""
         scales = np.log(self.origin.varying.scales)
         start = [scales.ravel()]
         low = [np.broadcast_to(allowed.low, scales.shape).ravel()]
         high = [np.broadcast_to(allowed.high, scales.shape).ravel()]
-        least = 0.0 if broadest is None else broadest**-2
+        least = 0.0 if max_prior_std is None else max_prior_std**-2
         precision, noise = self.origin.prior_precision, self.origin.noise_precision
         for moves, values, step, smallest in (
             (self.precisions, precision, _LARGEST_PRECISION_STEP, least),
@@ -141,7 +146,7 @@ class _Parts:
                 high.append(start[-1] + step)
         return np.concatenate(start), (np.concatenate(low), np.concatenate(high))
 
-    def model(self, x: Array) -> Placed:
+    def model(self, x: Array) -> ScalableBasis:
         origin = self.origin
         shape, n_functions = origin.varying.scales.shape, len(origin.prior_precision)
         scales, x = np.exp(x[: np.prod(shape)].reshape(shape)), x[np.prod(shape) :]

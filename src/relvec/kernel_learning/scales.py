@@ -1,9 +1,9 @@
 """Length scales that all functions of a model share, moved to where it gains.
 
 Solves   max over log ℓ of the log evidence, its maximum over α and β
-Given    the functions of a model and the observations, which are held
-By       quasi-Newton steps; α and β settle by Newton's method at each of them, so that
-         the slope by log ℓ is the partial one (the envelope theorem)
+Given    the functions of a model and the observations, which are fixed
+By       quasi-Newton steps; α and β are maximised over by Newton's method at each, so
+         that the gradient by log ℓ is the partial one (the envelope theorem)
 """
 
 from collections.abc import Callable
@@ -15,18 +15,19 @@ from numpy.linalg import LinAlgError
 from scipy.optimize import Bounds, minimize
 
 from relvec.kernel_learning.bound import WeightBound
-from relvec.kernel_learning.held import Held, Observed
+from relvec.kernel_learning.fixed_basis import FixedBasisModel, Observations
 from relvec.kernels.varying import Varying
 from relvec.typing import AnyArray, Array, Indices
 
-_TOL = 1e-3  # of log α and log β along the way
-_MOST_NEWTON_STEPS = 30
-# Where Gram matrices are out of digits: no step goes there.
+# Of log α and log β along the way, near a maximum, where the evidence is quadratic in
+# what is left: 1e-6 of its curvature.
+_TOL, _MOST_NEWTON_STEPS = 1e-3, 30
+# More than any loss, where Gram matrices are out of digits: no step goes there.
 _REFUSED = 1e20
 
 
 @dataclass(frozen=True)
-class Placed:
+class ScalableBasis:
     """Functions whose length scales may move, and others beside them."""
 
     X: AnyArray  # (N, n_features)
@@ -34,16 +35,22 @@ class Placed:
     varying: Varying  # n
     prior_precision: Array  # (f + n,)
     noise_precision: Array  # (K or 1,)
-    numbers: Indices  # (f + n,) what the functions are called elsewhere
+    indices: Indices  # (f + n,) of the functions in the basis they are from
 
-    def held(self, observed: Observed, values: Array | None = None) -> Held:
-        """As a model of these functions' values."""
+    def model(
+        self, observations: Observations, values: Array | None = None
+    ) -> FixedBasisModel:
+        """With the functions as they are."""
         if values is None:
             values = self.varying.values(self.X)
-        functions = np.hstack([self.fixed, values])
-        return Held(functions, self.prior_precision, self.noise_precision, observed)
+        return FixedBasisModel(
+            functions=np.hstack([self.fixed, values]),
+            prior_precision=self.prior_precision,
+            noise_precision=self.noise_precision,
+            observations=observations,
+        )
 
-    def subset(self, chosen: Indices) -> "Placed":
+    def subset(self, chosen: Indices) -> "ScalableBasis":
         """Some of the functions, ascending."""
         n_fixed = self.fixed.shape[1]
         return replace(
@@ -51,37 +58,37 @@ class Placed:
             fixed=self.fixed[:, chosen[chosen < n_fixed]],
             varying=self.varying.subset(chosen[chosen >= n_fixed] - n_fixed),
             prior_precision=self.prior_precision[chosen],
-            numbers=self.numbers[chosen],
+            indices=self.indices[chosen],
         )
 
-    def scaled(self, scales: Array) -> "Placed":
+    def scaled(self, scales: Array) -> "ScalableBasis":
         """With other length scales, broadcast to all functions."""
         shape = (len(self.varying), scales.shape[1])
         scales = np.broadcast_to(scales, shape)
         return replace(self, varying=replace(self.varying, scales=scales))
 
-    def broadest(self, bound: WeightBound | None) -> Array | None:
-        """Prior standard deviations that weights may have (f + n,)."""
+    def max_prior_std(self, bound: WeightBound | None) -> Array | None:
+        """Upper bounds on the prior standard deviations of the weights (f + n,)."""
         if bound is None:
             return None
         free = np.full(self.fixed.shape[1], np.inf)
-        return np.concatenate([free, bound.of(self.varying.scales)])
+        return np.concatenate([free, bound.max_prior_std(self.varying.scales)])
 
-    def settled(
+    def maximised(
         self,
-        observed: Observed,
+        observations: Observations,
         tol: float = _TOL,
         most: int = _MOST_NEWTON_STEPS,
-    ) -> tuple["Placed", float]:
-        """With the best α and noise near by, and the log evidence."""
-        found = self.held(observed).settled(tol, most, self.broadest(observed.bound))
-        fewer = self.subset(found.chosen)
-        settled = replace(
-            fewer,
+    ) -> tuple["ScalableBasis", float]:
+        """With α and noise at a local maximum of the log evidence, and that."""
+        bound = self.max_prior_std(observations.bound)
+        found = self.model(observations).maximised(tol, most, bound)
+        maximised = replace(
+            self.subset(found.chosen),
             prior_precision=found.prior_precision,
             noise_precision=found.noise_precision,
         )
-        return settled, found.solution.log_evidence
+        return maximised, found.solution.log_evidence
 
 
 @dataclass(frozen=True)
@@ -93,32 +100,37 @@ class Range:
 
 
 def better_scales(
-    model: Placed, observed: Observed, allowed: Range, *, steps: int, tied: bool
-) -> tuple[Placed, float]:
+    model: ScalableBasis,
+    observations: Observations,
+    allowed: Range,
+    *,
+    steps: int,
+    tied: bool,
+) -> tuple[ScalableBasis, float]:
     """A model of no less evidence, its functions with other scales in common.
 
     ``tied`` scales keep their ratios. Functions that are no longer of use are left out.
     """
     try:
-        best, most = model.settled(observed)
+        best, most = model.maximised(observations)
     except LinAlgError:
         return model, -np.inf
     base = np.log(model.varying.scales[0])
 
-    def falling(theta: Array) -> tuple[float, Array]:
+    def objective(theta: Array) -> tuple[float, Array]:
         nonlocal best, most
-        trial, value = best.scaled(np.exp(base + theta)[None]).settled(observed)
+        trial, value = best.scaled(np.exp(base + theta)[None]).maximised(observations)
         if value > most:
             best, most = trial, value
         values, by_log_scales = trial.varying.with_gradient(trial.X)
-        slope = trial.held(observed, values).slope[:, trial.fixed.shape[1] :]
-        by_theta = by_log_scales(slope).sum(axis=0)
+        gradient = trial.model(observations, values).gradient
+        by_theta = by_log_scales(gradient[:, trial.fixed.shape[1] :]).sum(axis=0)
         return -value, -(by_theta.sum(keepdims=True) if tied else by_theta)
 
     low, high = allowed.low - base, allowed.high - base
     if tied:
         low, high = low.max(keepdims=True), high.min(keepdims=True)
-    lowest(falling, np.zeros(len(low)), (low, high), steps)
+    lowest(objective, np.zeros(len(low)), (low, high), steps)
     return best, most
 
 
@@ -129,7 +141,7 @@ def lowest(
     steps: int,
     ended: Callable[[], bool] | None = None,
 ) -> Array:
-    """Where a function, which comes with its slope, is least after so many steps.
+    """Where a function, which comes with its gradient, is least after so many steps.
 
     Or fewer, where ``ended`` tells after one that there is no time for more.
     """

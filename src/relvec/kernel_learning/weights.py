@@ -2,7 +2,7 @@
 
 Solves   max over θ on the simplex of the log evidence, Φ = Σₛ θₛΦₛ
 Given    the columns Φₛ of a model's functions by every kernel, its α and its
-         pseudo-observations, which are held
+         pseudo-observations, which are fixed
 By       quasi-Newton steps on z with θ = softmax z
 """
 
@@ -12,11 +12,11 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import softmax
 
-from relvec.kernel_learning.held import Held, Observed
+from relvec.kernel_learning.fixed_basis import FixedBasisModel, Observations
 from relvec.likelihoods import PseudoObservations
 from relvec.typing import Array
 
-_MOST_STEPS = 30
+_MOST_STEPS = 30  # enough for a few kernels; α, which is fixed here, follows anyway
 _LEAST_WEIGHT = 1e-12  # to begin with: a weight of zero would never move
 
 
@@ -31,28 +31,28 @@ class Mixed:
     count: float  # Σv
 
     def log_evidence(self, weights: Array) -> tuple[float, Array]:
-        """Of the pseudo-observations, and its slope by the weights (S,)."""
+        """Of the pseudo-observations, and its gradient by the weights (S,)."""
         kernel = np.tensordot(weights, self.parts, axes=1)
-        model = Held(
+        model = FixedBasisModel(
             functions=np.hstack([self.constant, kernel]),
             prior_precision=self.prior_precision,
             noise_precision=self.seen.noise_precision,
-            observed=Observed(self.seen, self.count),
+            observations=Observations(self.seen, self.count),
         )
-        slope = model.slope[:, self.constant.shape[1] :]
-        return model.log_evidence, np.tensordot(self.parts, slope, axes=2)
+        gradient = model.gradient[:, self.constant.shape[1] :]
+        return model.log_evidence, np.tensordot(self.parts, gradient, axes=2)
 
 
 def better_weights(model: Mixed, weights: Array) -> Array:
     """Weights at which the evidence is higher, if any are near."""
 
-    def falling(z: Array) -> tuple[float, Array]:
+    def objective(z: Array) -> tuple[float, Array]:
         theta = softmax(z)
-        value, slope = model.log_evidence(theta)
-        return -value, -theta * (slope - theta @ slope)
+        value, gradient = model.log_evidence(theta)
+        return -value, -theta * (gradient - theta @ gradient)
 
     start = np.log(np.maximum(weights, _LEAST_WEIGHT))
     found = minimize(
-        falling, start, jac=True, method="L-BFGS-B", options={"maxiter": _MOST_STEPS}
+        objective, start, jac=True, method="L-BFGS-B", options={"maxiter": _MOST_STEPS}
     )
     return np.asarray(softmax(found.x))

@@ -10,29 +10,22 @@ from relvec.basis import Basis
 from relvec.evidence import Status
 from relvec.kernel_learning import (
     CRITERIA,
-    Held,
+    FixedBasisModel,
     Judged,
-    Observed,
+    Observations,
     OwnScales,
-    Placed,
     Range,
+    ScalableBasis,
     ScalePrior,
     WeightBound,
 )
-from relvec.kernel_search.elimination import EliminationPath, Left
+from relvec.kernel_search.elimination import EliminationPath, EliminationStep
 from relvec.kernel_search.learnable import as_varying, radial
+from relvec.kernel_search.scalable import observations, scalable
 from relvec.kernel_search.settings import LengthScales
 from relvec.kernel_search.shared import Stages, begin, described
 from relvec.kernel_search.starts import Distances, given_shape
-from relvec.kernel_search.trials import (
-    STOPPED,
-    Trial,
-    Trials,
-    equal_pairs,
-    judged,
-    observed,
-    placed,
-)
+from relvec.kernel_search.trials import STOPPED, Trial, Trials, equal_pairs, judged
 from relvec.kernels import Kernel
 from relvec.modelling import (
     Candidates,
@@ -46,17 +39,21 @@ from relvec.modelling import (
 from relvec.posterior import Posterior
 from relvec.typing import Array, Indices
 
-N_SCALES = 5  # of the dictionary to begin with
-MOST_ROWS = 3000  # by which it is thinned out
-_STEPS = 8  # of all scales, between two functions that leave
-_SLACK = 0.02  # nats per observation by which narrower scales must be better
-_MOST_FAILURES = 2
-# Charges alone do not tell dictionaries apart that are thinned out by them.
+N_SCALES = 5  # of the dictionary to begin with; with six sin(40/x) was no better
+# That backward elimination sees, of functions N_SCALES times as many: for time's sake.
+MOST_ROWS = 3000
+_STEPS = 8  # of all scales, between two functions that leave; 25 were no better
+# Nats per observation by which narrower scales must be better, and how many in a row
+# may fail: chosen with abalone and six other problems in view.
+_SLACK, _MOST_FAILURES = 0.02, 2
+# Generalised cross-validation does not tell dictionaries apart that are reduced by it.
 JUDGES_OF_SEVERAL = {**CRITERIA, "auto": CRITERIA["loo"]}
 # The prior standard deviation of a narrow function's weight, in those of the targets,
-# and how wide narrow is, in median distances between rows.
-_BROADEST, _WIDE = 4.0, 0.25
-_TAMED = 1.0  # precision of log ℓ by feature about what all vectors share
+# and how wide narrow is, in median distances between rows: chosen with sin(40/x) at
+# random places in view.
+_MAX_PRIOR_STD, _WIDE = 4.0, 0.25
+# Precision of log ℓ by feature about what all vectors share: a factor of e is common.
+_PRIOR_PRECISION = 1.0
 
 
 def learn_adaptive(
@@ -66,7 +63,7 @@ def learn_adaptive(
     start: FittedModel | None,
     monitor: Monitor,
 ) -> FittedModel:
-    """Thin out dictionaries of several length scales, and fit the best to all rows.
+    """Reduce dictionaries of several length scales, and fit the best to all rows.
 
     From wide scales to narrow ones, until two of them in a row are no better.
     """
@@ -79,84 +76,63 @@ def learn_adaptive(
         scales = begin(stages, by_feature=True).on_more.scales
         shape = scales / np.exp(np.mean(np.log(scales)))
     given = _given(trials)
-    thinned: list[Thinned] = []
+    reduced: list[ReducedDictionary] = []
     distances = Distances.of(trials.seen_rows, shape, data.rows.seed)
     bound = _bound(trials.data, distances)
     for widths in distances.several(N_SCALES)[-settings.n_restarts :]:
-        if thinned and trials.out_of_time():
+        if reduced and trials.out_of_time():
             break
-        moving = Moving.fitted(trials, widths[:, None] * shape, bound)
-        thinned.append(moving.thinned(given, tamed=by_feature))
-        if len(thinned) - thinned.index(_best(thinned)) > _MOST_FAILURES:
+        dictionary = AdaptiveModel.fitted(trials, widths[:, None] * shape, bound)
+        reduced.append(dictionary.reduced(given, with_prior=by_feature))
+        if len(reduced) - reduced.index(_best(reduced)) > _MOST_FAILURES:
             break
-    last = _best(thinned).refitted(data)
-    model = described(last, trials, [*stages.done, *thinned])
+    best = _best(reduced)
+    last = best.model.refitted(best.basis, data)
+    model = described(last, trials, [*stages.done, *reduced])
     return model.ended_as(given.status) if given.status in STOPPED else model
 
 
 def _bound(data: TrainingSet, distances: Distances) -> WeightBound | None:
     """None where functions are not of the targets' own size, as those of classes."""
-    spread = float(np.max(data.root_mean_squares))
-    if not (data.likelihood.conjugate and spread):
+    deviation = float(np.max(data.root_mean_squares))
+    if not (data.likelihood.conjugate and deviation):
         return None
     wide = _WIDE * distances.median * distances.shape
-    return WeightBound(_BROADEST * spread, wide)
+    return WeightBound(_MAX_PRIOR_STD * deviation, wide)
 
 
 def _given(trials: Trials) -> Trial:
-    """The model of the kernel as it was given, judged as those thinned out are."""
+    """The model of the kernel as it was given, judged as reduced dictionaries are."""
     trial = trials.unjudged(np.atleast_1d(trials.template.scale))
     judge = JUDGES_OF_SEVERAL[trials.judge.criterion]
     return replace(trial, loss=judge(judged(trial.model, trials.data)))
 
 
 @dataclass(frozen=True, eq=False)
-class Thinned:
-    """What is left of a dictionary."""
+class ReducedDictionary:
+    """What backward elimination leaves of a dictionary."""
 
-    moving: "Moving"
-    functions: Placed
-    log_evidence: float
+    model: "AdaptiveModel"
+    basis: ScalableBasis
+    scales: Array  # (1 or d,) the middle of the dictionary's
     loss: float  # by the criterion
-
-    @property
-    def n_rows(self) -> int:
-        """By which it was thinned out."""
-        return len(self.moving.trials.data)
-
-    @property
-    def scales(self) -> Array:
-        """The middle of the dictionary's."""
-        return np.asarray(np.exp(np.mean(self.moving.ends, axis=0)))
-
-    @property
-    def n_vectors(self) -> int:
-        """Functions left, but for the constant."""
-        return self.moving.n_vectors(self.functions)
-
-    @property
-    def status(self) -> Status:
-        """How the fit of the dictionary ended."""
-        return self.moving.model.status
-
-    def refitted(self, data: TrainingSet) -> FittedModel:
-        """The model of these functions and all rows."""
-        if len(self.functions.numbers) == 0:
-            return self.moving.trials.fitted(data, self.moving.kernels)
-        return self.moving.refitted(self.functions, data)
+    log_evidence: float
+    n_vectors: int
+    n_rows: int
+    status: Status  # of the fit of the dictionary
 
 
-def _best(thinned: list[Thinned]) -> Thinned:
+def _best(reduced: list[ReducedDictionary]) -> ReducedDictionary:
     """The first of all but those that are hardly better than it."""
-    best = thinned[0]
-    for each in thinned[1:]:
+    best = reduced[0]
+    for each in reduced[1:]:
         if each.loss < best.loss - _SLACK:
             best = each
     return best
 
 
 @dataclass(frozen=True)
-class Moving:
+class AdaptiveModel:
     """A model whose functions get scales of their own."""
 
     trials: Trials
@@ -167,36 +143,46 @@ class Moving:
     @classmethod
     def fitted(
         cls, trials: Trials, scales: Array, bound: WeightBound | None
-    ) -> "Moving":
+    ) -> "AdaptiveModel":
         """With a dictionary of these scales (number, 1 or d), ascending."""
         kernels = trials.with_scales(*scales)
         return cls(trials, trials.fitted(trials.data, kernels), kernels, bound)
 
-    def thinned(self, given: Trial, *, tamed: bool) -> Thinned:
+    def reduced(self, given: Trial, *, with_prior: bool) -> ReducedDictionary:
         """The functions that are left, with scales of their own."""
-        start, data = self.placed()
+        basis, seen = self.scalable()
         ends = self.ends
-        prior = ScalePrior(np.mean(ends, axis=0)[None], _TAMED) if tamed else None
+        middle = np.mean(ends, axis=0)
+        prior = ScalePrior(middle[None], _PRIOR_PRECISION) if with_prior else None
         own = OwnScales(Range(*ends), steps=_STEPS, prior=prior)
-        left = start
         # Without noise there is nothing that scales could be learned by.
         if not self.model.fit.likelihood.noiseless:
-            path = self._path(own.thinner(start, data, self._observed), given)
+            models = own.backward_elimination(basis, seen, self._observations)
+            path = self._path(models, given)
             if path.models:
                 chosen = path.chosen()
-                left, data = chosen.functions, chosen.observed
-        held = left.held(data)
+                basis, seen = chosen.basis, chosen.observations
+        fixed = basis.model(seen)
         try:
-            evidence = held.log_evidence
-            loss = self._judge(self._judged(left, held))
+            evidence = fixed.log_evidence
+            loss = self._judge(self._judged(basis, fixed))
         except LinAlgError:
             # Gram matrices are out of digits: the last resort if all dictionaries are.
             evidence, loss = self.model.log_evidence, np.inf
         logger.info("length scales %s: %.4f", np.exp(ends).round(3).tolist(), loss)
-        return Thinned(self, left, evidence, loss)
+        return ReducedDictionary(
+            model=self,
+            basis=basis,
+            scales=np.asarray(np.exp(middle)),
+            loss=loss,
+            log_evidence=evidence,
+            n_vectors=self._n_vectors(basis),
+            n_rows=len(self.trials.data),
+            status=self.model.status,
+        )
 
     def _path(
-        self, models: Iterator[tuple[Placed, Held]], given: Trial
+        self, models: Iterator[tuple[ScalableBasis, FixedBasisModel]], given: Trial
     ) -> EliminationPath:
         """Models of ever fewer functions, until they are much worse or time is out."""
         path = EliminationPath(
@@ -204,15 +190,16 @@ class Moving:
             by_rows=self._judge is CRITERIA["loo"],
             given=None if given.status in STOPPED else given,
         )
-        for model, held in models:
-            judged = self._judged(model, held)
+        for basis, fixed in models:
+            judged = self._judged(basis, fixed)
+            size = self._n_vectors(basis)
             try:
-                rows, charged = judged.left_out_rows, judged.charged
+                step = EliminationStep(
+                    basis, fixed.observations, size, judged.gcv, judged.loo_rows
+                )
             except LinAlgError:
                 break
-            size = self.n_vectors(model)
-            left = Left(model, held.observed, size, charged, rows)
-            if path.ends_with(left) or self.trials.out_of_time():
+            if path.ends_with(step) or self.trials.out_of_time():
                 break
         return path
 
@@ -220,9 +207,9 @@ class Moving:
     def _judge(self) -> Callable[[Judged], float]:
         return JUDGES_OF_SEVERAL[self.trials.judge.criterion]
 
-    def n_vectors(self, functions: Placed) -> int:
-        """Of these functions all but the constant."""
-        return int(np.count_nonzero(functions.numbers >= self.model.basis.bias))
+    def _n_vectors(self, basis: ScalableBasis) -> int:
+        """Functions but for the constant."""
+        return int(np.count_nonzero(basis.indices >= self.model.basis.bias))
 
     @property
     def ends(self) -> tuple[Array, Array]:
@@ -231,37 +218,35 @@ class Moving:
         scales = [np.atleast_1d(kernel.scale) for kernel in known if kernel is not None]
         return np.log(scales[0]), np.log(scales[-1])
 
-    def placed(self) -> tuple[Placed, Observed]:
-        """The functions as they are, and what the data are to them."""
-        data = self.trials.data
-        seen = self._observed(self.model.latent(data.table)[0] - data.offset)
-        return placed(self.model, seen, data.table), seen
+    def scalable(self) -> tuple[ScalableBasis, Observations]:
+        """The functions as they are, and the data."""
+        return scalable(self.model, self.trials.data, self.bound)
 
-    def _observed(self, eta: Array) -> Observed:
-        return replace(observed(self.model, self.trials.data, eta), bound=self.bound)
+    def _observations(self, eta: Array) -> Observations:
+        return observations(self.model, self.trials.data, eta, self.bound)
 
-    def _judged(self, model: Placed, held: Held) -> Judged:
-        data, solution = self.trials.data, held.solution
-        alpha, likelihood = held.prior_precision, self.model.fit.likelihood
-        likelihood = likelihood.with_parameters(np.log(held.noise_precision))
-        rows, functions = equal_pairs(data.table, model.varying.centres)
-        indices = np.arange(len(alpha))
+    def _judged(self, basis: ScalableBasis, fixed: FixedBasisModel) -> Judged:
+        data, solution, alpha = self.trials.data, fixed.solution, fixed.prior_precision
+        noise = np.log(fixed.noise_precision)
+        indices, n_others = np.arange(len(alpha)), basis.fixed.shape[1]
         return Judged(
             y=data.targets,
             sample_weight=data.weight,
-            likelihood=likelihood,
-            functions=held.functions,
+            likelihood=self.model.fit.likelihood.with_parameters(noise),
+            functions=fixed.functions,
             posterior=Posterior(indices, alpha, solution.mean, solution.factor),
-            own=(rows, functions + model.fixed.shape[1]),
-            log_evidence=held.log_evidence,
+            own=equal_pairs(data.table, basis.varying.centres, first=n_others),
+            log_evidence=fixed.log_evidence,
         )
 
-    def refitted(self, left: Placed, data: TrainingSet) -> FittedModel:
-        """These functions as a dictionary of their own."""
-        candidates, precision, max_prior_std = self.candidates(left)
+    def refitted(self, basis: ScalableBasis, data: TrainingSet) -> FittedModel:
+        """The functions left as a dictionary of their own, fitted to all rows."""
+        if len(basis.indices) == 0:
+            return self.trials.fitted(data, self.kernels)
+        candidates, precision, max_prior_std = self.candidates(basis)
         model = fit_candidates(
             self.trials.spec,
-            data.with_parameters(np.log(left.noise_precision)),
+            data.with_parameters(np.log(basis.noise_precision)),
             candidates,
             precision=precision,
             max_prior_std=max_prior_std,
@@ -270,22 +255,22 @@ class Moving:
         # To find that nothing is to be gained is a step as well.
         return replace(model, fit=replace(model.fit, n_iter=max(model.n_iter, 1)))
 
-    def candidates(self, left: Placed) -> tuple[Candidates, Array, Array | None]:
-        """The functions left, their prior precisions, and how broad priors may be."""
+    def candidates(self, left: ScalableBasis) -> tuple[Candidates, Array, Array | None]:
+        """The functions left, their α, and the bounds on their prior deviations."""
         basis = self.model.basis
         n_fixed = left.fixed.shape[1]
-        others, moved = left.numbers[:n_fixed], left.numbers[n_fixed:]
+        others, moved = left.indices[:n_fixed], left.indices[n_fixed:]
         fixed = basis.subset(others)
         groups = [group for group in fixed.groups if as_varying(group) is None]
         bias = int(fixed.bias)
-        names = np.concatenate([moved, others[bias:]]) - basis.bias
-        order = np.r_[:bias, n_fixed : len(left.numbers), bias:n_fixed]
-        max_prior_std = left.broadest(self.bound)
+        vectors = np.concatenate([moved, others[bias:]]) - basis.bias
+        order = np.r_[:bias, n_fixed : len(left.indices), bias:n_fixed]
+        max_prior_std = left.max_prior_std(self.bound)
         return (
             Candidates(
                 Basis((left.varying, *groups), fixed.bias),
-                self.model.indices[names],
-                self._kernels(self.model.kernel_indices[names]),
+                self.model.indices[vectors],
+                self._kernels(self.model.kernel_indices[vectors]),
             ),
             left.prior_precision[order],
             max_prior_std if max_prior_std is None else max_prior_std[order],

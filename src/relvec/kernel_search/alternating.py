@@ -13,10 +13,10 @@ from numpy.linalg import LinAlgError
 from relvec.basis import Basis
 from relvec.evidence import Status, TopDown
 from relvec.kernel_learning import OwnScales
-from relvec.kernel_search.adaptive import MOST_ROWS, Moving
+from relvec.kernel_search.adaptive import MOST_ROWS, AdaptiveModel
 from relvec.kernel_search.learnable import as_varying
 from relvec.kernel_search.settings import Adaptive
-from relvec.kernel_search.shared import Stages, described
+from relvec.kernel_search.shared import described
 from relvec.kernel_search.starts import Distances, given_shape
 from relvec.kernel_search.trials import Trials
 from relvec.modelling import (
@@ -29,8 +29,8 @@ from relvec.modelling import (
 )
 from relvec.typing import Array
 
-_MOST_TURNS = 30
-_LEAST_GAIN = 1e-3  # nats
+_MOST_TURNS = 30  # of both kinds, each of a fit and some steps
+_LEAST_GAIN = 1e-3  # nats, which is no evidence for anything
 _FINAL = (Status.MAX_SECONDS, Status.STOPPED, Status.INTERPOLATION, Status.PERFECT_FIT)
 
 
@@ -42,22 +42,20 @@ def learn_alternating(
     monitor: Monitor,
 ) -> FittedModel:
     """The model by these settings, fitted once more by the solver asked for."""
-    trials = Stages.of(
-        Trials(spec, settings, data, start, monitor), most=MOST_ROWS
-    ).most
+    trials = Trials(spec, settings, data.drawn(MOST_ROWS), start, monitor)
     shape = given_shape(trials.template)
     allowed = Distances.of(trials.seen_rows, shape, data.rows.seed).allowed
     own = OwnScales(allowed, steps=settings.steps, joint=False)
-    moving = _turned(settings, trials, data, own)
-    last = moving.model
-    if len(last.indices):
-        last = moving.refitted(moving.placed()[0], data)
-    return described(last, trials, [])
+    last = _alternated(settings, trials, data, own)
+    model = last.model
+    if len(model.indices):
+        model = last.refitted(last.scalable()[0], data)
+    return described(model, trials, [])
 
 
-def _turned(
+def _alternated(
     settings: Adaptive, trials: Trials, data: TrainingSet, own: OwnScales
-) -> Moving:
+) -> AdaptiveModel:
     """Turns of both kinds until the evidence stops rising."""
     limits = replace(trials.spec.limits, max_iter=settings.cycles)
     solver = TopDown("mackay", polish=False)
@@ -69,17 +67,17 @@ def _turned(
         model = fit_candidates(
             mackay, data, candidates, precision=precision, monitor=trials.monitor
         )
-        moving = Moving(trials, model, trials.spec.kernels)
+        adaptive = AdaptiveModel(trials, model, trials.spec.kernels)
         ended = model.status in _FINAL or model.fit.likelihood.noiseless
         gain, before = model.log_evidence - before, model.log_evidence
         if len(model.indices) == 0 or ended or gain < _LEAST_GAIN:
             break
         try:
-            moved = own.better(*moving.placed())
+            moved = own.better(*adaptive.scalable())
         except LinAlgError:
             break
-        candidates, precision, _ = moving.candidates(moved)
-    return moving
+        candidates, precision, _ = adaptive.candidates(moved)
+    return adaptive
 
 
 def _candidates(settings: Adaptive, trials: Trials, data: TrainingSet) -> Candidates:

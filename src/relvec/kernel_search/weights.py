@@ -19,11 +19,13 @@ from relvec.modelling import (
 )
 from relvec.typing import Array
 
-_MOST_ROUNDS = 20
-_LEAST_GAIN = 1e-2  # nats
-_FRACTIONS = (1.0, 0.5, 0.25)  # of the way to better weights
+_MOST_ROUNDS = 20  # each of one fit or more
+_LEAST_GAIN = 1e-2  # nats, which is no evidence for anything
+_FRACTIONS = (1.0, 0.5, 0.25)  # of the way to better weights: backtracking
 _DEGENERATE = (Status.INTERPOLATION, Status.PERFECT_FIT)
-_MOST_ROWS = 5000  # from which better weights are guessed; the evidence is of all
+# From which better weights are guessed, by all kernels at once, for the sake of memory;
+# the evidence is of all.
+_MOST_ROWS = 5000
 
 
 def learn_weights(

@@ -25,19 +25,20 @@ from relvec.kernels.radial import Radial
 from relvec.kernels.varying import Varying
 from relvec.typing import AnyArray, Array
 
-_FIRST_STEPS, _STEPS = 6, 50  # from every start, and from the best of them
-_GRAIN = 0.05  # in log ℓ
-_FEW_ROWS = 200  # that tell which of several starts is the best
+# A few from every start, which tell the best, and at most so many from there.
+_FIRST_STEPS, _STEPS = 6, 50
+_GRAIN = 0.05  # in log ℓ: more digits than these depend on the order of the rows
+_FEW_ROWS = 200  # that tell which of several starts is the best; not varied
 _AMPLITUDE, _NOISE = 1.0, 0.1  # to begin with, of the targets' mean square
-_LEAST = np.log([1e-3, 1e-9])  # of both
-_MOST = np.log([1e6, 2.0])  # a plane has wide functions of large amplitude
-
+# Of both: hardly a signal, and no noise but rounding; a plane, which has wide functions
+# of large amplitude, and twice as much noise as there are targets.
+_LEAST, _MOST = np.log([1e-3, 1e-9]), np.log([1e6, 2.0])
 _JITTER = 1e-10  # of the kernel: what is left of positive definite with these digits
 
 
 @dataclass(frozen=True)
 class Proposal:
-    """What a process has found."""
+    """What a Gaussian process has found."""
 
     scales: Array  # (1 or d,)
     amplitude: float
@@ -45,7 +46,7 @@ class Proposal:
 
 
 @dataclass(frozen=True)
-class Process:
+class GaussianProcess:
     """A Gaussian process on given rows."""
 
     functions: Varying  # centred on the rows, no two of which are equal
@@ -62,11 +63,11 @@ class Process:
         weight: Array,
         *,
         tied: bool,
-    ) -> "Process":
+    ) -> "GaussianProcess":
         """On rows of which some may be equal, in any order."""
-        unique, place = np.unique(rows, axis=0, return_inverse=True)
-        total = np.asarray(np.bincount(place.ravel(), weight), dtype=np.float64)
-        sums = [np.bincount(place.ravel(), weight * each) for each in target.T]
+        unique, inverse = np.unique(rows, axis=0, return_inverse=True)
+        total = np.asarray(np.bincount(inverse.ravel(), weight), dtype=np.float64)
+        sums = [np.bincount(inverse.ravel(), weight * each) for each in target.T]
         functions = Varying(kernel, unique, np.ones((len(unique), 1)))
         return cls(functions, np.column_stack(sums) / total[:, None], total, tied)
 
@@ -95,46 +96,49 @@ class Process:
         return Proposal(starts[0] * np.exp(_GRAIN * steps), amplitude, noise)
 
     def mean(self, proposal: Proposal, rows: AnyArray) -> Array:
-        """What the process says at some rows, aK(X, rows)ᵀC⁻¹y (N, K)."""
+        """The posterior mean at some rows, aK(X, rows)ᵀC⁻¹y (N, K)."""
         functions = self._scaled(proposal.scales)
         kernel = functions.values(functions.centres)
-        diagonal = np.diag_indices(len(kernel))
-        kernel[diagonal] += _JITTER
-        covariance = proposal.amplitude * kernel
-        covariance[diagonal] += proposal.noise / self.weight
-        weights = cho_solve((cholesky(covariance, lower=True), True), self.target)
+        factor = self._factor(kernel, proposal.amplitude, proposal.noise)
+        weights = cho_solve(factor, self.target)
         return np.asarray(proposal.amplitude * functions.values(rows) @ weights)
 
-    def _some(self, count: int) -> "Process":
+    def _some(self, count: int) -> "GaussianProcess":
         """On about so many of the rows, evenly spread."""
         rows = np.arange(0, len(self.target), max(1, len(self.target) // count))
         functions, target = self.functions.subset(rows), self.target[rows]
-        return Process(functions, target, self.weight[rows], self.tied)
+        return GaussianProcess(functions, target, self.weight[rows], self.tied)
 
     def _scaled(self, scales: Array) -> Varying:
         shape = (len(self.weight), len(scales))
         return replace(self.functions, scales=np.broadcast_to(scales, shape))
 
     def log_evidence(self, scales: Array, others: Array) -> tuple[float, Array]:
-        """At ℓ and (log a, log σ²), but for a constant, and its slope by all logs."""
+        """At ℓ and (log a, log σ²), but for a constant; and its gradient by logs."""
         amplitude, noise = np.exp(others)
         rows, n_outputs = self.functions.centres, self.target.shape[1]
         kernel, by_log_scales = self._scaled(scales).with_gradient(rows)
-        diagonal = np.diag_indices(len(rows))
-        kernel[diagonal] += _JITTER
-        covariance = amplitude * kernel
-        covariance[diagonal] += noise / self.weight
-        factor = cholesky(covariance, lower=True), True
+        factor = self._factor(kernel, amplitude, noise)
         explained = cho_solve(factor, self.target)
         lower = np.tril(lapack.dpotri(factor[0], lower=1)[0])
         inverse = lower + np.tril(lower, -1).T
-        slope = 0.5 * (explained @ explained.T - n_outputs * inverse)
+        gradient = 0.5 * (explained @ explained.T - n_outputs * inverse)
         value = -0.5 * np.sum(self.target * explained)
         value -= n_outputs * np.sum(np.log(np.diag(factor[0])))
-        by_scales = by_log_scales(amplitude * slope).sum(axis=0)
-        by_amplitude = amplitude * np.sum(slope * kernel)
-        by_noise = noise * np.sum(np.diag(slope) / self.weight)
+        by_scales = by_log_scales(amplitude * gradient).sum(axis=0)
+        by_amplitude = amplitude * np.sum(gradient * kernel)
+        by_noise = noise * np.sum(np.diag(gradient) / self.weight)
         return float(value), np.array([*by_scales, by_amplitude, by_noise])
+
+    def _factor(
+        self, kernel: Array, amplitude: float, noise: float
+    ) -> tuple[Array, bool]:
+        """Of C, as scipy takes it; the kernel gets its jitter in place."""
+        diagonal = np.diag_indices(len(kernel))
+        kernel[diagonal] += _JITTER
+        covariance = amplitude * kernel
+        covariance[diagonal] += noise / self.weight
+        return cholesky(covariance, lower=True), True
 
     def _climbed(
         self,
@@ -151,13 +155,14 @@ class Process:
         if self.tied:
             low, high = low.max(keepdims=True), high.min(keepdims=True)
 
-        def falling(x: Array) -> tuple[float, Array]:
-            value, slope = self.log_evidence(scales * np.exp(x[:-2]), x[-2:])
+        def objective(x: Array) -> tuple[float, Array]:
+            value, gradient = self.log_evidence(scales * np.exp(x[:-2]), x[-2:])
             if self.tied:
-                slope = np.concatenate([slope[:-2].sum(keepdims=True), slope[-2:]])
-            return -value, -slope
+                shared = gradient[:-2].sum(keepdims=True)
+                gradient = np.concatenate([shared, gradient[-2:]])
+            return -value, -gradient
 
         start = np.concatenate([np.zeros(len(low)), others])
         limits = np.concatenate([low, _LEAST]), np.concatenate([high, _MOST])
-        found = lowest(falling, start, limits, steps, ended)
+        found = lowest(objective, start, limits, steps, ended)
         return scales * np.exp(found[:-2]), found[-2:]

@@ -1,4 +1,4 @@
-"""A model whose functions are held, and how its evidence changes with their values.
+"""A model of fixed basis functions, and the gradient of its evidence by their values.
 
 Given    functions Φ, precisions α and pseudo-observations t̂ with precision B
 Gives    the log evidence L and, summed over outputs,
@@ -23,8 +23,8 @@ from relvec.typing import Array
 
 
 @dataclass(frozen=True)
-class Observed:
-    """What the data are to a model: held while its functions move."""
+class Observations:
+    """The data as a model sees them, fixed while its functions move."""
 
     seen: PseudoObservations
     count: float  # Σv
@@ -32,7 +32,7 @@ class Observed:
     bound: WeightBound | None = None  # on weights of functions whose scales move
 
     def moments(self, functions: Array) -> Moments:
-        """Inner products with and of functions (N, n)."""
+        """The sufficient statistics: inner products with and of functions (N, n)."""
         rows, target = self.seen.row_weights, self.seen.target
         gram = np.stack([functions.T @ (functions * w[:, None]) for w in rows.T])
         squares = np.sum(rows * target**2, axis=0)
@@ -41,18 +41,18 @@ class Observed:
 
 
 @dataclass(frozen=True)
-class Held:
+class FixedBasisModel:
     """Functions with the precisions of their weights and of the noise."""
 
     functions: Array  # (N, n)
     prior_precision: Array  # (n,)
     noise_precision: Array  # (K or 1,)
-    observed: Observed
+    observations: Observations
 
     @cached_property
     def solution(self) -> Solution:
         """The posterior."""
-        moments = self.observed.moments(self.functions)
+        moments = self.observations.moments(self.functions)
         return solve(moments, self.prior_precision, self.noise_precision)
 
     @property
@@ -72,57 +72,56 @@ class Held:
         return np.broadcast_to(p, self.solution.mean.shape)
 
     @property
-    def slope(self) -> Array:
+    def gradient(self) -> Array:
         """∂L/∂Φ (N, n)."""
-        model, seen = self.solution, self.observed.seen
+        model, seen = self.solution, self.observations.seen
         root = 1 / np.sqrt(self.prior_precision)
         precision = seen.row_weights * self.noise_precision
-        slope = (precision * (seen.target - self.eta)) @ model.mean
+        gradient = (precision * (seen.target - self.eta)) @ model.mean
         sharing = len(model.mean) / len(model.shrinkage)
         for b, P in zip(precision.T, model.shrinkage, strict=True):
             Sigma = root[:, None] * P * root
-            slope -= sharing * b[:, None] * (self.functions @ Sigma)
-        return slope
+            gradient -= sharing * b[:, None] * (self.functions @ Sigma)
+        return gradient
 
     @property
-    def precision_slope(self) -> Array:
+    def precision_gradient(self) -> Array:
         """∂L/∂log α (n,)."""
         terms = 1 - self._shrinkage - self.solution.scaled_mean**2
         return 0.5 * np.asarray(terms.sum(axis=0))
 
     @property
-    def noise_slope(self) -> Array:
+    def noise_gradient(self) -> Array:
         """∂L/∂log β (K,)."""
-        left = self.observed.count - np.sum(1 - self._shrinkage, axis=1)
+        left = self.observations.count - np.sum(1 - self._shrinkage, axis=1)
         return 0.5 * np.asarray(left - self.noise_precision * self.solution.residual)
 
     @property
-    def worth(self) -> Array:
-        """Nats that deleting each function would cost (n,), eq. 37 of Tipping & Faul.
-
-        That is with all else held.
-        """
+    def deletion_cost(self) -> Array:
+        """Nats lost without each function (n,), all else fixed, by Tipping & Faul."""
         p = self._shrinkage
-        terms = self.solution.scaled_mean**2 / p + np.log(p)
+        terms = self.solution.scaled_mean**2 / p + np.log(p)  # eq. 37
         return 0.5 * np.asarray(terms.sum(axis=0))
 
-    def settled(self, tol: float, most: int, broadest: Array | None = None) -> Ascent:
-        """α and the noise moved to where the evidence is highest near by.
+    def maximised(
+        self, tol: float, most: int, max_prior_std: Array | None = None
+    ) -> Ascent:
+        """α and the noise at a local maximum of the evidence.
 
-        Functions without a finite optimum leave; ``chosen`` are those left. Weights may
-        have the prior standard deviations ``broadest`` (n,).
+        Functions without a finite optimum leave; ``chosen`` are those left. Prior
+        standard deviations of weights are at most ``max_prior_std`` (n,).
         """
         norms = np.linalg.norm(self.functions, axis=0)
         norms[norms == 0] = 1.0
-        moments = self.observed.moments(self.functions / norms)
+        moments = self.observations.moments(self.functions / norms)
         found = ascend(
             moments,
             self.prior_precision / norms**2,
             self.noise_precision,
-            ceiling=self.observed.ceiling,
+            ceiling=self.observations.ceiling,
             tol=tol,
             most=most,
-            least=None if broadest is None else (broadest * norms) ** -2,
+            least=None if max_prior_std is None else (max_prior_std * norms) ** -2,
         )
         precision = found.prior_precision * norms[found.chosen] ** 2
         return replace(found, prior_precision=precision)

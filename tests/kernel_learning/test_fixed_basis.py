@@ -1,4 +1,4 @@
-"""Slopes of the evidence of a model whose functions are held, against differences."""
+"""Gradients of the evidence of fixed basis functions, against differences."""
 
 from dataclasses import replace
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from relvec.kernel_learning import Held, Observed
+from relvec.kernel_learning import FixedBasisModel, Observations
 from relvec.likelihoods import PseudoObservations
 
 RNG = np.random.default_rng(1)
@@ -20,10 +20,10 @@ def held(n_outputs, shared, n_functions=4):
         RNG.uniform(0.5, 2, (20, outputs)),
         RNG.uniform(1, 3, outputs),
     )
-    observed = Observed(seen, 20.0, None if shared else np.full(outputs, 1e9))
+    observations = Observations(seen, 20.0, None if shared else np.full(outputs, 1e9))
     functions = RNG.standard_normal((20, n_functions))
     alpha = RNG.uniform(0.5, 2, n_functions)
-    return Held(functions, alpha, seen.noise_precision, observed)
+    return FixedBasisModel(functions, alpha, seen.noise_precision, observations)
 
 
 @pytest.fixture(params=CASES)
@@ -31,31 +31,31 @@ def model(request):
     return held(*CASES[request.param])
 
 
-def difference(function, at, place, h=1e-5):
+def difference(function, at, index, h=1e-5):
     step = np.zeros_like(at)
-    step[place] = h
+    step[index] = h
     return (function(at + step) - function(at - step)) / (2 * h)
 
 
-def test_slopes_by_the_functions(model):
+def test_gradients_by_the_functions(model):
     def evidence(functions):
         return replace(model, functions=functions).log_evidence
 
-    for place in [(0, 0), (7, 2), (19, 3)]:
-        expected = difference(evidence, model.functions, place)
-        assert_allclose(model.slope[place], expected, rtol=1e-6, atol=1e-8)
+    for index in [(0, 0), (7, 2), (19, 3)]:
+        expected = difference(evidence, model.functions, index)
+        assert_allclose(model.gradient[index], expected, rtol=1e-6, atol=1e-8)
 
 
-def test_slopes_by_log_precisions(model):
+def test_gradients_by_log_precisions(model):
     def evidence(log_alpha):
         return replace(model, prior_precision=np.exp(log_alpha)).log_evidence
 
-    for place in range(4):
-        expected = difference(evidence, np.log(model.prior_precision), place)
-        assert_allclose(model.precision_slope[place], expected, rtol=1e-6, atol=1e-8)
+    for index in range(4):
+        expected = difference(evidence, np.log(model.prior_precision), index)
+        assert_allclose(model.precision_gradient[index], expected, rtol=1e-6, atol=1e-8)
 
 
-def test_slopes_by_log_noise():
+def test_gradients_by_log_noise():
     model = held(3, shared=False)
 
     def evidence(log_beta):
@@ -63,27 +63,27 @@ def test_slopes_by_log_noise():
 
     for output in range(3):
         expected = difference(evidence, np.log(model.noise_precision), output)
-        assert_allclose(model.noise_slope[output], expected, rtol=1e-6)
+        assert_allclose(model.noise_gradient[output], expected, rtol=1e-6)
 
 
-def test_worth_is_what_deleting_costs(model):
-    for place in range(4):
-        left = np.delete(np.arange(4), place)
+def test_deletion_cost_is_what_is_lost(model):
+    for index in range(4):
+        left = np.delete(np.arange(4), index)
         without = replace(
             model,
             functions=model.functions[:, left],
             prior_precision=model.prior_precision[left],
         )
         loss = model.log_evidence - without.log_evidence
-        assert_allclose(model.worth[place], loss, rtol=1e-8, atol=1e-10)
+        assert_allclose(model.deletion_cost[index], loss, rtol=1e-8, atol=1e-10)
 
 
-def test_settled_precisions_have_no_slope_left(model):
+def test_the_gradient_vanishes_at_the_maximum(model):
     target = model.functions @ RNG.standard_normal((4, model.eta.shape[1]))
     target += 0.5 * RNG.standard_normal(target.shape)
-    seen = replace(model.observed.seen, target=target)
-    model = replace(model, observed=replace(model.observed, seen=seen))
-    found = model.settled(1e-6, 100)
+    seen = replace(model.observations.seen, target=target)
+    model = replace(model, observations=replace(model.observations, seen=seen))
+    found = model.maximised(1e-6, 100)
     end = replace(
         model,
         functions=model.functions[:, found.chosen],
@@ -92,4 +92,4 @@ def test_settled_precisions_have_no_slope_left(model):
     )
 
     assert end.log_evidence > model.log_evidence
-    assert_allclose(end.precision_slope, 0, atol=1e-4)
+    assert_allclose(end.precision_gradient, 0, atol=1e-4)

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.stats import multivariate_normal
 
-from relvec.kernel_learning import Process, Proposal, Range
+from relvec.kernel_learning import GaussianProcess, Proposal, Range
 from relvec.kernels import Gaussian, Matern
 from relvec.kernels.varying import Varying
 
@@ -19,7 +19,7 @@ def process(n_rows=40, n_features=3, kernel=None, tied=False, weight=None):
     y /= np.sqrt(np.mean(y**2))
     functions = Varying(kernel or Gaussian(), X, np.ones((n_rows, 1)))
     weight = np.ones(n_rows) if weight is None else weight
-    return Process(functions, y, weight, tied)
+    return GaussianProcess(functions, y, weight, tied)
 
 
 def allowed(n_features, least=0.1, most=100.0):
@@ -43,8 +43,8 @@ def test_a_weight_counts_as_repetitions():
     one = process(weight=RNG.integers(1, 4, 40).astype(float))
     X, y = one.functions.centres, one.target
     places = RNG.permutation(np.repeat(np.arange(40), one.weight.astype(int)))
-    merged = Process.of(Gaussian(), X, y, one.weight, tied=False)
-    repeated = Process.of(
+    merged = GaussianProcess.of(Gaussian(), X, y, one.weight, tied=False)
+    repeated = GaussianProcess.of(
         Gaussian(), X[places], y[places], np.ones(len(places)), tied=False
     )
     at = (np.array([0.7, 2.0, 1.1]), np.log([1.7, 0.2]))
@@ -60,7 +60,7 @@ def test_a_weight_counts_as_repetitions():
 
 @pytest.mark.parametrize("kernel", [Gaussian(), Matern(nu=2.5)], ids=str)
 @pytest.mark.parametrize("n_scales", [1, 3])
-def test_slopes_are_differences(kernel, n_scales):
+def test_gradients_are_differences(kernel, n_scales):
     one = process(kernel=kernel, weight=RNG.uniform(0.5, 2, 40))
     theta = RNG.uniform(-0.5, 0.5, n_scales + 2)
     h = 1e-5
@@ -102,7 +102,9 @@ def test_the_best_of_several_starts_is_taken():
     """From far too wide alone the wave is taken for noise."""
     X = np.linspace(-30, 30, 120)[:, None]
     y = np.sqrt(2) * np.sin(2 * X)
-    one = Process(Varying(Gaussian(), X, np.ones((120, 1))), y, np.ones(120), True)
+    one = GaussianProcess(
+        Varying(Gaussian(), X, np.ones((120, 1))), y, np.ones(120), True
+    )
     bounds = allowed(1, 0.05, 1000.0)
     lost = one.proposed([np.array([300.0])], bounds).scales
     found = one.proposed([np.array([300.0]), np.array([0.5])], bounds).scales
@@ -141,8 +143,8 @@ def test_the_mean_is_that_of_a_regression():
 def test_amplitude_and_noise_are_proposed_too():
     one = process(200)
     found = one.proposed([np.ones(3)], allowed(3))
-    slope = one.log_evidence(found.scales, np.log([found.amplitude, found.noise]))[1]
+    gradient = one.log_evidence(found.scales, np.log([found.amplitude, found.noise]))[1]
     truth = 0.01 / np.mean(np.sin(2 * one.functions.centres[:, 0]) ** 2)
 
     assert 0.7 * truth < found.noise < 1.4 * truth
-    assert abs(slope[-1]) < 0.05 * 200
+    assert abs(gradient[-1]) < 0.05 * 200
