@@ -11,11 +11,11 @@ from scipy import sparse
 from relvec.kernels import Kernel
 from relvec.typing import AnyArray, Array, Indices
 
-# Entries evaluated at once: large enough for BLAS, small enough that an interrupt
-# is answered at once and temporaries stay small.
+# Entries evaluated at once, 16 MB: large enough for BLAS, small enough that interrupts
+# are answered at once and temporaries stay small.
 BLOCK_ENTRIES = 2_000_000
-# Columns are filled from values that come row by row: such a block stays in cache while
-# it is turned, and has enough columns that what a kernel does once per row is little.
+# Columns are filled from values that come row by row: such a block, a megabyte, stays in
+# cache while it is turned, and has enough columns that work once per row is little.
 _TURNED_ENTRIES, _LEAST_COLUMNS = 131_072, 64
 
 
@@ -23,34 +23,20 @@ class Functions(Protocol):
     """Some functions of rows, each with a centre."""
 
     @property
-    def kernel(self) -> Kernel:
-        """What they are functions of, beside their centres."""
-        ...
-
+    def kernel(self) -> Kernel: ...  # what they are functions of, beside their centres
     @property
-    def centres(self) -> AnyArray:
-        """One per function."""
-        ...
-
+    def centres(self) -> AnyArray: ...  # one per function
     @property
-    def positive_definite(self) -> bool:
-        """Whether they are those of one kernel, known to be."""
-        ...
-
+    def positive_definite(self) -> bool: ...  # those of one kernel, known to be so
     @property
-    def compact(self) -> bool:
-        """Whether they vanish at a distance, so that ``values`` are sparse."""
-        ...
-
+    def compact(self) -> bool: ...  # they vanish at a distance: ``values`` are sparse
     def __len__(self) -> int: ...
 
     def values(self, X: AnyArray) -> Any:
         """(n_rows, n_functions), sparse if ``compact``."""
-        ...
 
     def fill(self, X: AnyArray, functions: Array) -> None:
         """Evaluate into an array of shape (n_rows, n_functions)."""
-        ...
 
     def subset(self, chosen: Indices) -> "Functions":
         """Some of them."""
@@ -62,7 +48,7 @@ class Group:
     """The functions of one kernel."""
 
     kernel: Kernel
-    centres: AnyArray  # one per function; column numbers for ``Columns``
+    centres: AnyArray  # one per function; column indices for ``Columns``
 
     def __len__(self) -> int:
         return len(self.centres)

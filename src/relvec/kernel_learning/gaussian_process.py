@@ -56,13 +56,7 @@ class GaussianProcess:
 
     @classmethod
     def of(
-        cls,
-        kernel: Radial,
-        rows: AnyArray,
-        target: Array,
-        weight: Array,
-        *,
-        tied: bool,
+        cls, kernel: Radial, rows: AnyArray, target: Array, weight: Array, *, tied: bool
     ) -> "GaussianProcess":
         """On rows of which some may be equal, in any order."""
         unique, inverse = np.unique(rows, axis=0, return_inverse=True)

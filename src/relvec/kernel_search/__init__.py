@@ -10,15 +10,10 @@ from relvec.kernel_search.settings import (
     as_learning,
 )
 from relvec.kernel_search.shared import learn_shared
+from relvec.kernel_search.trials import Trials
 from relvec.kernel_search.weights import learn_weights
 from relvec.linalg import single_threaded
-from relvec.modelling import (
-    SILENT,
-    FittedModel,
-    Monitor,
-    Specification,
-    TrainingSet,
-)
+from relvec.modelling import SILENT, FittedModel, Monitor, Specification, TrainingSet
 
 __all__ = ["Adaptive", "Learning", "LengthScales", "as_learning", "learn", "n_kernels"]
 
@@ -33,12 +28,12 @@ def learn(
 ) -> FittedModel:
     """The model with the kernels that are learned, from those of the specification."""
     with single_threaded():
-        if isinstance(learning, Adaptive):
-            return learn_alternating(learning, spec, data, start, monitor)
         if isinstance(learning, KernelWeights):
             return learn_weights(spec, data, start, monitor)
-        learner = learn_adaptive if learning.adaptive else learn_shared
-        return learner(learning, spec, data, start, monitor)
+        trials = Trials(spec, learning, data, start, monitor)
+        if isinstance(learning, Adaptive):
+            return learn_alternating(learning, trials)
+        return learn_adaptive(trials) if learning.adaptive else learn_shared(trials)
 
 
 def n_kernels(learning: Learning | None, given: int) -> int:

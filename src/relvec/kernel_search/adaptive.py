@@ -22,7 +22,6 @@ from relvec.kernel_learning import (
 from relvec.kernel_search.elimination import EliminationPath, EliminationStep
 from relvec.kernel_search.learnable import as_varying, radial
 from relvec.kernel_search.scalable import observations, scalable
-from relvec.kernel_search.settings import LengthScales
 from relvec.kernel_search.shared import Stages, begin, described
 from relvec.kernel_search.starts import Distances, given_shape
 from relvec.kernel_search.trials import STOPPED, Trial, Trials, equal_pairs, judged
@@ -30,8 +29,6 @@ from relvec.kernels import Kernel
 from relvec.modelling import (
     Candidates,
     FittedModel,
-    Monitor,
-    Specification,
     TrainingSet,
     fit_candidates,
     logger,
@@ -56,18 +53,12 @@ _MAX_PRIOR_STD, _WIDE = 4.0, 0.25
 _PRIOR_PRECISION = 1.0
 
 
-def learn_adaptive(
-    settings: LengthScales,
-    spec: Specification,
-    data: TrainingSet,
-    start: FittedModel | None,
-    monitor: Monitor,
-) -> FittedModel:
+def learn_adaptive(everything: Trials) -> FittedModel:
     """Reduce dictionaries of several length scales, and fit the best to all rows.
 
     From wide scales to narrow ones, until two of them in a row are no better.
     """
-    everything = Trials(spec, settings, data, start, monitor)
+    data, settings = everything.data, everything.judge
     stages = Stages.of(everything, most=MOST_ROWS)
     trials = stages.most
     shape = given_shape(trials.template)
@@ -82,7 +73,9 @@ def learn_adaptive(
     for widths in distances.several(N_SCALES)[-settings.n_restarts :]:
         if reduced and trials.out_of_time():
             break
-        dictionary = AdaptiveModel.fitted(trials, widths[:, None] * shape, bound)
+        kernels = trials.with_scales(*widths[:, None] * shape)
+        fitted = trials.fitted(trials.data, kernels)
+        dictionary = AdaptiveModel(trials, fitted, kernels, bound)
         reduced.append(dictionary.reduced(given, with_prior=by_feature))
         if len(reduced) - reduced.index(_best(reduced)) > _MOST_FAILURES:
             break
@@ -137,16 +130,8 @@ class AdaptiveModel:
 
     trials: Trials
     model: FittedModel
-    kernels: tuple[Kernel, ...]  # of its dictionary
+    kernels: tuple[Kernel, ...]  # of its dictionary, length scales ascending
     bound: WeightBound | None = None
-
-    @classmethod
-    def fitted(
-        cls, trials: Trials, scales: Array, bound: WeightBound | None
-    ) -> "AdaptiveModel":
-        """With a dictionary of these scales (number, 1 or d), ascending."""
-        kernels = trials.with_scales(*scales)
-        return cls(trials, trials.fitted(trials.data, kernels), kernels, bound)
 
     def reduced(self, given: Trial, *, with_prior: bool) -> ReducedDictionary:
         """The functions that are left, with scales of their own."""

@@ -19,14 +19,7 @@ from relvec.kernel_search.settings import Adaptive
 from relvec.kernel_search.shared import described
 from relvec.kernel_search.starts import Distances, given_shape
 from relvec.kernel_search.trials import Trials
-from relvec.modelling import (
-    Candidates,
-    FittedModel,
-    Monitor,
-    Specification,
-    TrainingSet,
-    fit_candidates,
-)
+from relvec.modelling import Candidates, FittedModel, TrainingSet, fit_candidates
 from relvec.typing import Array
 
 _MOST_TURNS = 30  # of both kinds, each of a fit and some steps
@@ -34,15 +27,10 @@ _LEAST_GAIN = 1e-3  # nats, which is no evidence for anything
 _FINAL = (Status.MAX_SECONDS, Status.STOPPED, Status.INTERPOLATION, Status.PERFECT_FIT)
 
 
-def learn_alternating(
-    settings: Adaptive,
-    spec: Specification,
-    data: TrainingSet,
-    start: FittedModel | None,
-    monitor: Monitor,
-) -> FittedModel:
+def learn_alternating(settings: Adaptive, everything: Trials) -> FittedModel:
     """The model by these settings, fitted once more by the solver asked for."""
-    trials = Trials(spec, settings, data.drawn(MOST_ROWS), start, monitor)
+    data = everything.data
+    trials = replace(everything, data=data.drawn(MOST_ROWS))
     shape = given_shape(trials.template)
     allowed = Distances.of(trials.seen_rows, shape, data.rows.seed).allowed
     own = OwnScales(allowed, steps=settings.steps, joint=False)

@@ -176,11 +176,7 @@ class Search:
         if len(start.varying) == 0:
             return trial.scales
         found, _ = better_scales(
-            start,
-            seen,
-            self.distances.allowed,
-            steps=_STEPS,
-            tied=not self.by_feature,
+            start, seen, self.distances.allowed, steps=_STEPS, tied=not self.by_feature
         )
         if len(found.varying) == 0:
             return trial.scales

@@ -23,11 +23,11 @@ class LengthScales(Parametric):
         vector, or for each vector and feature, with fewer vectors than the kernel as it
         is given, unless they halve the squared error.
     criterion : {"auto", "loo", "gcv", "evidence", "cv"}, default="auto"
-        What judges the kernels that are tried: rows left out one by one, each with the
-        function centred on it, in closed form; generalised cross-validation with a
-        charge of three observations for each function; the evidence, which prefers
-        narrow kernels; or three folds. "auto" is the sum of the first two, of kernels
-        that a Gaussian process proposes; in a list, and for known noise, of a grid.
+        What judges the kernels that are tried: leave-one-out, without a row and the
+        function centred on it, in closed form; generalised cross-validation in which
+        each function costs three observations; the evidence, which prefers narrow
+        kernels; or three folds. "auto" is the sum of the first two, of kernels that a
+        Gaussian process proposes; in a list, and for known noise, of a grid.
         Length scales of each vector's own are not judged by "cv".
     n_restarts : int, default=10
         How many widths to begin with. With 1 there is no grid: one width, from the
@@ -64,19 +64,14 @@ class LengthScales(Parametric):
         """Whether every vector has its own."""
         return self.mode in ADAPTIVE
 
-    @property
-    def words(self) -> str:
-        """What a user calls it."""
-        return repr(self.mode)
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Adaptive(Parametric):
     """Settings of the algorithm of [1]_ for length scales of each vector's own.
 
-    ``kernel_learning="adaptive"`` is another algorithm: a dictionary of several length
-    scales, thinned out. This is algorithm 1 of the paper, for the record: all functions
-    begin with the same scale, which decides how it ends.
+    ``kernel_learning="adaptive"`` is another algorithm: backward elimination from a
+    dictionary of several length scales. This is algorithm 1 of the paper, for the
+    record: all functions begin with the same scale, which decides how it ends.
 
     Parameters
     ----------
@@ -112,17 +107,10 @@ class Adaptive(Parametric):
         check_count("steps", self.steps)
         check_flag("by_feature", self.by_feature)
 
-    @property
-    def words(self) -> str:
-        """What a user calls it."""
-        return repr(self)
-
 
 @dataclass(frozen=True)
 class KernelWeights:
     """A list of kernels is mixed into one."""
-
-    words = repr("weights")
 
 
 Learning = LengthScales | Adaptive | KernelWeights

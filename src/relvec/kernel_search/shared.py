@@ -12,15 +12,8 @@ import numpy as np
 
 from relvec.kernel_search.relevance import feature_relevance, length_scales
 from relvec.kernel_search.search import Search, by_loss
-from relvec.kernel_search.settings import LengthScales
 from relvec.kernel_search.trials import STOPPED, Trial, Trials, Tried
-from relvec.modelling import (
-    FittedModel,
-    Learned,
-    Monitor,
-    Specification,
-    TrainingSet,
-)
+from relvec.modelling import FittedModel, Learned
 
 # Rows to learn from, for the sake of time; the last fit is of all. 500 was not varied.
 FEW, MORE, MOST = 500, 1000, 8000
@@ -69,26 +62,20 @@ class Begun:
     by_feature: bool
 
 
-def learn_shared(
-    settings: LengthScales,
-    spec: Specification,
-    data: TrainingSet,
-    start: FittedModel | None,
-    monitor: Monitor,
-) -> FittedModel:
+def learn_shared(everything: Trials) -> FittedModel:
     """The model with the best length scales found."""
-    everything = Trials(spec, settings, data, start, monitor)
+    mode = everything.judge.mode
     stages = Stages.of(everything)
     several = stages.few.seen_rows.shape[1] > 1
-    by_feature = settings.mode != "width" and several
+    by_feature = mode != "width" and several
     begun: list[Begun] = []
-    if settings.mode != "ard" or not several:
+    if mode != "ard" or not several:
         begun.append(begin(stages, by_feature=False))
     if by_feature:
         begun.append(begin(stages, by_feature=True, known=begun[0] if begun else None))
     chosen = _better(begun)
     best = _finished(stages, chosen)
-    if len(stages.most.data) < len(data):
+    if len(stages.most.data) < len(everything.data):
         last = _of_all(everything, best)
     else:
         last = stages.most.completed(best)

@@ -91,7 +91,9 @@ class Trials:
     @cached_property
     def index(self) -> int:
         """Of the kernel that learns, in the list of kernels."""
-        return radial_index(self.spec.kernels, self.settings.words)
+        settings = self.settings
+        name = settings.mode if isinstance(settings, LengthScales) else settings
+        return radial_index(self.spec.kernels, repr(name))
 
     @property
     def template(self) -> Radial:

@@ -29,10 +29,7 @@ _MOST_ROWS = 5000
 
 
 def learn_weights(
-    spec: Specification,
-    data: TrainingSet,
-    start: FittedModel | None,
-    monitor: Monitor,
+    spec: Specification, data: TrainingSet, start: FittedModel | None, monitor: Monitor
 ) -> FittedModel:
     """Fit with the weights of the kernels as they are, then move them, in turn.
 

@@ -9,11 +9,7 @@ from relvec.kernels.dot_product import Linear, Polynomial, Sigmoid
 from relvec.kernels.ecosystem import GaussianProcessKernel
 from relvec.kernels.featurewise import Laplacian, Periodic
 from relvec.kernels.matern import Matern
-from relvec.kernels.stationary import (
-    Gaussian,
-    InverseMultiquadric,
-    RationalQuadratic,
-)
+from relvec.kernels.stationary import Gaussian, InverseMultiquadric, RationalQuadratic
 
 __all__ = [
     "Checked",

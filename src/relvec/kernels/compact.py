@@ -6,12 +6,7 @@ from typing import Any
 import numpy as np
 
 from relvec.kernels.checks import Scale, check_scale, feature_scales
-from relvec.kernels.distances import (
-    apply,
-    differences,
-    multiplied,
-    squared_distances,
-)
+from relvec.kernels.distances import apply, differences, multiplied, squared_distances
 from relvec.kernels.matern import Matern
 from relvec.kernels.sparse import close_distances, count_close, on_pattern
 from relvec.kernels.tapers import TAPERS

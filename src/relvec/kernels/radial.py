@@ -1,15 +1,13 @@
 """Base of the kernels that see two points only through their scaled distance."""
 
 from abc import abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 import numpy as np
 
 from relvec.kernels.base import KernelFunction
 from relvec.kernels.checks import Scale, check_scale, feature_scales
-from relvec.kernels.distances import apply, differences, of_squares
+from relvec.kernels.distances import apply, differences, of_squares, squared_distances
 from relvec.typing import Array
 
 
@@ -29,7 +27,6 @@ class Radial(KernelFunction):
     width: Scale | None = field(default=None, kw_only=True)
 
     positive_definite = True
-    WIDTH_PER_LENGTH_SCALE: ClassVar[float] = float(np.sqrt(2))
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -47,7 +44,7 @@ class Radial(KernelFunction):
     def scale(self) -> float | Array:
         """The length scale in effect, or those of all features."""
         if self.width is not None:
-            scales = np.asarray(self.width) / self.WIDTH_PER_LENGTH_SCALE
+            scales = np.asarray(self.width) / np.sqrt(2)
         else:
             scales = np.asarray(1.0 if self.length_scale is None else self.length_scale)
         return scales if scales.ndim else float(scales)
@@ -73,18 +70,14 @@ class Radial(KernelFunction):
         """Whether f takes the root of s, which magnifies errors near s = 0."""
         return False
 
-    def _of_squares(
-        self, function: Callable[[Array], None], X: Array, Z: Array
-    ) -> Array:
+    def _squares(self, X: Array, Z: Array) -> Array:
         # Scaling first keeps squares in range for features of any magnitude.
         scales = self._scales(X.shape[1])
-        return of_squares(function, X / scales, Z / scales, exact=self._rough)
-
-    def _squares(self, X: Array, Z: Array) -> Array:
-        return self._of_squares(lambda squares: None, X, Z)
+        return squared_distances(X / scales, Z / scales, exact=self._rough)
 
     def _matrix(self, X: Array, Z: Array) -> Array:
-        return self._of_squares(self._profile, X, Z)
+        scales = self._scales(X.shape[1])
+        return of_squares(self._profile, X / scales, Z / scales, exact=self._rough)
 
     def _paired(self, X: Array, Z: Array) -> Array:
         scaled = (X - Z) / self._scales(X.shape[1])

@@ -4,49 +4,31 @@ Each is a function of u ≥ 0 with an exponent p, from a least one on that grows
 number of features.
 """
 
-from typing import Protocol
-
 import numpy as np
 
 from relvec.typing import Array
-
-
-class Taper(Protocol):
-    """t(u), its derivatives, and the least exponent."""
-
-    def least(self, n_features: int) -> float:
-        """Exponent from which on t(‖x − z‖) is positive definite."""
-        ...
-
-    def value(self, u: Array, power: float) -> Array:
-        """t(u)."""
-        ...
-
-    def derivative(self, u: Array, power: float) -> Array:
-        """t′(u)/u, and 0 at u = 0 where t has a kink."""
-        ...
-
-    def by_power(self, u: Array, power: float) -> Array:
-        """∂t(u)/∂p."""
-        ...
 
 
 class Triangular:
     """max(1 − u, 0)^p, eq. 6.1.1.3.1 of the thesis; it has a kink at u = 0."""
 
     def least(self, n_features: int) -> float:
+        """Exponent from which on t(‖x − z‖) is positive definite."""
         return (n_features + 1) / 2
 
     def value(self, u: Array, power: float) -> Array:
+        """t(u)."""
         return np.maximum(1 - u, 0) ** power
 
     def derivative(self, u: Array, power: float) -> Array:
+        """t′(u)/u, and 0 at u = 0 where t has a kink."""
         inside = (u > 0) & (u < 1)
         derivative = np.zeros_like(u)
         derivative[inside] = -power * (1 - u[inside]) ** (power - 1) / u[inside]
         return derivative
 
     def by_power(self, u: Array, power: float) -> Array:
+        """∂t(u)/∂p."""
         return self.value(u, power) * _log_rest(u)
 
 
@@ -75,4 +57,7 @@ def _log_rest(u: Array) -> Array:
     return logarithm
 
 
-TAPERS: dict[str, Taper] = {"triangular": Triangular(), "smooth": Smooth()}
+TAPERS: dict[str, Triangular | Smooth] = {
+    "triangular": Triangular(),
+    "smooth": Smooth(),
+}

@@ -80,12 +80,13 @@ class Varying:
     def _squares(self, X: AnyArray) -> Array:
         """s (n_rows, n)."""
         rows, centres = self._centred(X)
+        exact = self.kernel._rough
         if self.scales.shape[1] == 1:
             # Scaling first keeps squares in range for features of any magnitude.
-            unit = self._unit
-            squares = squared_distances(rows / unit, centres / unit, exact=self._exact)
+            unit = np.exp(np.mean(np.log(self.scales))) if len(self) else 1.0
+            squares = squared_distances(rows / unit, centres / unit, exact=exact)
             return np.asarray(squares / (self.scales[:, 0] / unit) ** 2)
-        if self._exact or rows.shape[1] <= _FEW_FEATURES:
+        if exact or rows.shape[1] <= _FEW_FEATURES:
             squares = np.zeros((len(rows), len(centres)))
             for x, z, scales in zip(rows.T, centres.T, self.scales.T, strict=True):
                 squares += (np.subtract.outer(x, z) / scales) ** 2
@@ -94,14 +95,6 @@ class Varying:
         squares = rows**2 @ inverse.T - 2 * rows @ (centres * inverse).T
         squares += np.sum(centres**2 * inverse, axis=1)
         return np.maximum(squares, 0, out=squares)
-
-    @property
-    def _unit(self) -> float:
-        return float(np.exp(np.mean(np.log(self.scales)))) if len(self) else 1.0
-
-    @property
-    def _exact(self) -> bool:
-        return self.kernel._rough
 
     def _by_feature(self, X: AnyArray, pulled: Array) -> Array:
         """Σ over rows of pulled·(xⱼ − zⱼ)²/ℓⱼ², (n, d)."""
