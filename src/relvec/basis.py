@@ -14,8 +14,8 @@ from relvec.typing import AnyArray, Array, Indices
 # Entries evaluated at once, 16 MB: large enough for BLAS, small enough that interrupts
 # are answered at once and temporaries stay small.
 BLOCK_ENTRIES = 2_000_000
-# Columns are filled from values that come row by row: such a block, a megabyte, stays in
-# cache while it is turned, and has enough columns that work once per row is little.
+# Columns are filled from values that come row by row: such a block, a megabyte, stays
+# in cache while it is turned, and has enough columns that work once per row is little.
 _TURNED_ENTRIES, _LEAST_COLUMNS = 131_072, 64
 
 
