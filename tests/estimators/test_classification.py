@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from oracles import laplace_evidence
+from problems import read_only
 from scipy.special import expit
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.metrics import log_loss
@@ -15,7 +16,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from relvec import RVC, Status
 from relvec.data import two_mixtures
 
-X, Y = two_mixtures(120, seed=2)
+X, Y = read_only(*two_mixtures(120, seed=2))
 GAMMA = 1 / 0.5**2
 
 
