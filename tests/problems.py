@@ -1,6 +1,8 @@
 """Random problems for the engine, from a seed."""
 
+import json
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from oracles import Frozen
@@ -38,6 +40,14 @@ def ripples(n_rows, seed, noise=0.1):
 def gaussian_kernel(X, Z, width):
     squares = ((X[:, None, :] - Z[None, :, :]) ** 2).sum(-1)
     return np.exp(-squares / width**2)
+
+
+def reference(name, folder=Path(__file__).parent / "references"):
+    """A problem and what SparseBayes found on it, X and y as arrays; see the folder."""
+    case = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
+    y = np.array(case["y"], dtype=float)
+    X = np.array(case["X"], dtype=float).reshape(len(y), -1)
+    return {**case, "X": X, "y": y}
 
 
 def unit_columns(Phi):

@@ -93,7 +93,7 @@ def matched_probit(seed=0):
 
 
 # How well the evidence is known: rows are matched to a tolerance.
-RESOLUTION = {regression: 1e-5, classification: 1e-5, matched_probit: 1e-3}
+RESOLUTION = {regression: 1e-6, classification: 1e-6, matched_probit: 1e-3}
 
 
 @cache
@@ -167,8 +167,10 @@ def test_another_step_leaves_a_fixed_point_where_it_is(make, name):
         state = maximiser.step(problem, state)
     after = maximiser.step(problem, state)
 
-    assert np.array_equal(after.active, state.active)
-    assert_allclose(after.log_evidence, state.log_evidence, rtol=1e-6)
+    assert set(after.active) <= set(state.active)
+    assert_allclose(
+        after.log_evidence, state.log_evidence, rtol=1e-6, atol=RESOLUTION[make]
+    )
 
 
 def test_the_same_twice(make, name):
@@ -184,10 +186,10 @@ def test_a_rescaled_column_changes_nothing(make, name):
     active = plain.posterior.active
 
     assert np.array_equal(scaled.posterior.active, active)
-    assert_allclose(scaled.log_evidence, plain.log_evidence, rtol=1e-9)
-    assert_allclose(
-        scaled.posterior.mean * factors[active], plain.posterior.mean, rtol=1e-5
-    )
+    slack = RESOLUTION[make]
+    assert_allclose(scaled.log_evidence, plain.log_evidence, rtol=1e-9, atol=slack)
+    found, mean = scaled.posterior.mean * factors[active], plain.posterior.mean
+    assert_allclose(found, mean, rtol=0, atol=10 * slack * np.abs(mean).max())
 
 
 @pytest.mark.parametrize("name", ["sequential", "pooled", *FIXED_POINTS, *POLISHED])
@@ -236,4 +238,4 @@ def test_nothing_is_left_to_gain(make, name):
     for index in np.flatnonzero(gains > 2e-6):
         precision = float(state.proposals.precision[index])
         after = mode_after(problem, state, int(index), precision)
-        assert after.log_evidence < mode.log_evidence + RESOLUTION[make]
+        assert after.log_evidence < mode.log_evidence + 10 * RESOLUTION[make]
