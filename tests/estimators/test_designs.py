@@ -75,7 +75,7 @@ def test_classification_agrees_with_the_dense_one(design, dense_classification):
     expected = dense_classification.predict_proba(POINTS)[:, 1]
 
     assert np.mean(np.abs(found - expected)) < 0.01
-    assert_allclose(model.log_evidence_, dense_classification.log_evidence_, atol=1.0)
+    assert_allclose(model.log_evidence_, dense_classification.log_evidence_, atol=0.01)
 
 
 @pytest.mark.parametrize("design", ["dense", *DESIGNS])
@@ -132,7 +132,7 @@ def test_kernels_that_are_not_definite_go_through_blocks():
     for kernel in ("sigmoid", cauchy):
         dense = RVR(kernel, gamma=0.1, design="dense", candidates=50).fit(x, y)
         model = RVR(kernel, gamma=0.1, design="streamed", candidates=50).fit(x, y)
-        assert_allclose(model.predict(x), dense.predict(x), atol=0.1 * NOISE)
+        assert_allclose(model.predict(x), dense.predict(x), atol=1e-3 * NOISE)
 
 
 def test_features_as_dictionary(rng):
@@ -247,8 +247,8 @@ def test_single_precision_rows_give_nearly_the_same_model(design, kernel, rng):
     mean = single.predict(X.astype(np.float32))
 
     assert mean.dtype == np.float64
-    assert_allclose(mean, double.predict(X), atol=0.02)
-    assert_allclose(single.log_evidence_, double.log_evidence_, atol=0.1)
+    assert_allclose(mean, double.predict(X), atol=1e-3)
+    assert_allclose(single.log_evidence_, double.log_evidence_, atol=0.01)
 
 
 def test_single_precision_vectors_stay_as_they_were():
@@ -266,7 +266,7 @@ def test_single_precision_classification():
     assert_allclose(
         single.predict_proba(POINTS.astype(np.float32)),
         double.predict_proba(POINTS),
-        atol=0.02,
+        atol=1e-3,
     )
 
 

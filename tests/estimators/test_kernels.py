@@ -83,7 +83,7 @@ def test_all_designs_agree(name, estimator):
     fits["blocks"] = estimator(KERNELS[name]).fit(scan(rows))
     evidence = [fit.log_evidence_ for fit in fits.values()]
 
-    assert_allclose(evidence, evidence[0], atol=0.5)
+    assert_allclose(evidence, evidence[0], atol=0.01)
     for fit in fits.values():
         assert fit.predict(NEW).shape == (30,)
 
