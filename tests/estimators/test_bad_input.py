@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from problems import read_only
 from scipy.sparse import csr_matrix
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
@@ -10,7 +11,7 @@ from relvec import RVC, RVR, sparse_bayes
 from relvec.data import noisy_sinc, two_mixtures
 from relvec.kernels import Gaussian
 
-X, Y = noisy_sinc(30, seed=0)
+X, Y = read_only(*noisy_sinc(30, seed=0))
 POINTS, LABELS = two_mixtures(30, seed=0)
 
 PARAMETERS = [

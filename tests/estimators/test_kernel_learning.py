@@ -71,7 +71,7 @@ def test_the_learned_kernel_is_one_that_can_be_given(by_feature):
     again = pickle.loads(pickle.dumps(model))
     again.set_params(kernel=model.kernel_, kernel_learning=None, warm_start=True)
     assert again.fit(X, y).log_evidence_ >= model.log_evidence_ - 1e-6
-    assert_allclose(again.predict(X), model.predict(X), atol=0.2)
+    assert_allclose(again.predict(X), model.predict(X), atol=1e-3)
 
 
 def test_features_without_influence_fade(by_feature):
@@ -139,7 +139,7 @@ def test_every_dictionary_is_told():
     assert np.all(np.diff(tried["length_scale"][:, 0]) < 0)
     assert np.all(tried["n_rows"] == len(X))
     assert losses[chosen].min() <= losses.min() + 0.02
-    assert_allclose(tried["log_evidence"][chosen[-1]], model.log_evidence_, atol=0.5)
+    assert_allclose(tried["log_evidence"][chosen[-1]], model.log_evidence_, atol=1e-3)
 
 
 @pytest.mark.parametrize("mode", ["adaptive", "adaptive-ard", Adaptive(5, 5)], ids=str)
@@ -381,7 +381,7 @@ def test_nothing_to_learn(mode, target):
     assert np.all(np.isfinite(model.predict(X)))
     assert np.all(np.isfinite(model.feature_relevance_))
     if target == "line":
-        assert_allclose(model.predict(X), y, atol=0.2)
+        assert_allclose(model.predict(X), y, atol=0.02)
     if len(model.relevance_):
         assert np.all(model.length_scales_ > 1e-3)
         assert np.all(model.length_scales_ < 1e4)

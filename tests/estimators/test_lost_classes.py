@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from problems import read_only
 from sklearn.utils.class_weight import compute_sample_weight
 
 from relvec import RVC, FitWarning
@@ -11,13 +12,18 @@ from relvec.data import scan
 from relvec.estimators import lost_classes
 from relvec.kernels import Gaussian
 
-RNG = np.random.default_rng(3)
-SIDE = np.repeat([-2.0, 2.0], 150)
-X = RNG.normal(0, 1, (300, 2)) + np.c_[SIDE, np.zeros(300)]
-RARE = RNG.choice(300, 4, replace=False)
-THREE = np.where(SIDE < 0, "left", "right").astype(object)
-THREE[RARE] = "rare"
-TWO = np.isin(np.arange(300), RARE)
+SIDE = read_only(np.repeat([-2.0, 2.0], 150))
+
+
+def two_sides(seed):
+    """Rows on two sides, and which four of them are rare."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(0, 1, (300, 2)) + np.c_[SIDE, np.zeros(300)]
+    return X, np.isin(np.arange(300), rng.choice(300, 4, replace=False))
+
+
+X, TWO = read_only(*two_sides(3))
+THREE = read_only(np.where(TWO, "rare", np.where(SIDE < 0, "left", "right")))
 WORDS = r"no relevance vector and no prediction .* for class 'rare' \(4 of 300 rows\)"
 
 

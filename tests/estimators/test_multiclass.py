@@ -156,8 +156,8 @@ def test_designs_agree(design):
     dense = RVC(kernel=Gaussian(3.0), design="dense").fit(X, y)
     other = RVC(kernel=Gaussian(3.0), design=design).fit(X, y)
 
-    assert_allclose(other.log_evidence_, dense.log_evidence_, atol=0.05)
-    assert_allclose(other.predict_proba(X), dense.predict_proba(X), atol=0.02)
+    assert_allclose(other.log_evidence_, dense.log_evidence_, atol=1e-3)
+    assert_allclose(other.predict_proba(X), dense.predict_proba(X), atol=1e-3)
 
 
 def test_blocks_of_rows_and_several_kernels():
@@ -178,7 +178,7 @@ def test_top_down_solvers(solver):
 
     assert np.mean(model.predict(X) == expected.predict(X)) > 0.95
     if solver != "variational":
-        assert_allclose(model.log_evidence_, expected.log_evidence_, atol=1.0)
+        assert_allclose(model.log_evidence_, expected.log_evidence_, atol=0.2)
 
 
 def test_features_themselves():

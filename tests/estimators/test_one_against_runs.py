@@ -6,6 +6,7 @@ import signal
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from problems import read_only
 from sklearn.base import clone
 from sklearn.datasets import load_iris, make_blobs
 from sklearn.exceptions import ConvergenceWarning
@@ -14,8 +15,8 @@ from sklearn.model_selection import GridSearchCV
 from relvec import RVC, FitWarning, Status
 from relvec.kernels import Gaussian
 
-X, Y = make_blobs(90, centers=3, cluster_std=2.5, random_state=3)
-NEW = np.random.default_rng(0).uniform(-15, 15, (200, 2))
+X, Y = read_only(*make_blobs(90, centers=3, cluster_std=2.5, random_state=3))
+NEW = read_only(np.random.default_rng(0).uniform(-15, 15, (200, 2)))
 NAMES = np.array(["plum", "fig", "kiwi"])[Y]
 MODES = ["ovr", "ovo"]
 GAMMA = 0.05

@@ -9,26 +9,25 @@ from numpy.testing import assert_allclose
 from relvec.kernel_learning import Held, Observed
 from relvec.likelihoods import PseudoObservations
 
-RNG = np.random.default_rng(1)
 CASES = {"one": (1, False), "three": (3, False), "three that share": (3, True)}
 
 
-def held(n_outputs, shared, n_functions=4):
+def held(rng, n_outputs, shared, n_functions=4):
     outputs = 1 if shared else n_outputs
     seen = PseudoObservations(
-        RNG.standard_normal((20, n_outputs)),
-        RNG.uniform(0.5, 2, (20, outputs)),
-        RNG.uniform(1, 3, outputs),
+        rng.standard_normal((20, n_outputs)),
+        rng.uniform(0.5, 2, (20, outputs)),
+        rng.uniform(1, 3, outputs),
     )
     observed = Observed(seen, 20.0, None if shared else np.full(outputs, 1e9))
-    functions = RNG.standard_normal((20, n_functions))
-    alpha = RNG.uniform(0.5, 2, n_functions)
+    functions = rng.standard_normal((20, n_functions))
+    alpha = rng.uniform(0.5, 2, n_functions)
     return Held(functions, alpha, seen.noise_precision, observed)
 
 
 @pytest.fixture(params=CASES)
-def model(request):
-    return held(*CASES[request.param])
+def model(request, rng):
+    return held(rng, *CASES[request.param])
 
 
 def difference(function, at, place, h=1e-5):
@@ -55,8 +54,8 @@ def test_slopes_by_log_precisions(model):
         assert_allclose(model.precision_slope[place], expected, rtol=1e-6, atol=1e-8)
 
 
-def test_slopes_by_log_noise():
-    model = held(3, shared=False)
+def test_slopes_by_log_noise(rng):
+    model = held(rng, 3, shared=False)
 
     def evidence(log_beta):
         return replace(model, noise_precision=np.exp(log_beta)).log_evidence
@@ -78,9 +77,9 @@ def test_worth_is_what_deleting_costs(model):
         assert_allclose(model.worth[place], loss, rtol=1e-8, atol=1e-10)
 
 
-def test_settled_precisions_have_no_slope_left(model):
-    target = model.functions @ RNG.standard_normal((4, model.eta.shape[1]))
-    target += 0.5 * RNG.standard_normal(target.shape)
+def test_settled_precisions_have_no_slope_left(model, rng):
+    target = model.functions @ rng.standard_normal((4, model.eta.shape[1]))
+    target += 0.5 * rng.standard_normal(target.shape)
     seen = replace(model.observed.seen, target=target)
     model = replace(model, observed=replace(model.observed, seen=seen))
     found = model.settled(1e-6, 100)

@@ -18,14 +18,13 @@ from relvec.kernels.varying import Varying
 from relvec.likelihoods import Gaussian as Noise
 from relvec.likelihoods import PseudoObservations
 
-RNG = np.random.default_rng(4)
 N = 80
 
 
-def problem(n_features=2, scale=1.0, centres=12):
+def problem(rng, n_features=2, scale=1.0, centres=12):
     """A wave along the first feature, and functions of the wrong width."""
-    X = RNG.uniform(-3, 3, (N, n_features))
-    y = np.sin(2 * X[:, :1]) + 0.1 * RNG.standard_normal((N, 1))
+    X = rng.uniform(-3, 3, (N, n_features))
+    y = np.sin(2 * X[:, :1]) + 0.1 * rng.standard_normal((N, 1))
     seen = PseudoObservations(y, np.ones((N, 1)), np.array([20.0]))
     observed = Observed(seen, float(N), np.array([1e8]))
     scales = np.full((centres, n_features), scale)
@@ -45,8 +44,8 @@ def allowed(n_features, least=0.05, most=50.0):
     return Range(*ends)
 
 
-def test_a_feature_without_influence_fades():
-    placed, observed = problem()
+def test_a_feature_without_influence_fades(rng):
+    placed, observed = problem(rng)
     before = placed.settled(observed)[1]
     found, evidence = better_scales(placed, observed, allowed(2), steps=30, tied=False)
 
@@ -56,8 +55,8 @@ def test_a_feature_without_influence_fades():
     assert_allclose(found.held(observed).log_evidence, evidence, rtol=1e-9)
 
 
-def test_tied_scales_keep_their_ratio():
-    placed, observed = problem(scale=0.3)
+def test_tied_scales_keep_their_ratio(rng):
+    placed, observed = problem(rng, scale=0.3)
     placed = placed.scaled(np.array([[0.3, 0.9]]))
     found, _ = better_scales(placed, observed, allowed(2), steps=10, tied=True)
     scales = found.varying.scales[0]
@@ -66,8 +65,8 @@ def test_tied_scales_keep_their_ratio():
     assert scales[0] > 0.35
 
 
-def test_scales_stay_within_bounds():
-    placed, observed = problem()
+def test_scales_stay_within_bounds(rng):
+    placed, observed = problem(rng)
     narrow = allowed(2, 0.8, 1.3)
     found, _ = better_scales(placed, observed, narrow, steps=30, tied=False)
 
@@ -75,8 +74,8 @@ def test_scales_stay_within_bounds():
     assert np.all(found.varying.scales <= 1.3 + 1e-9)
 
 
-def test_a_constant_feature_stays_as_it_is():
-    placed, observed = problem()
+def test_a_constant_feature_stays_as_it_is(rng):
+    placed, observed = problem(rng)
     placed.X[:, 1] = 7.0
     placed.varying.centres[:, 1] = 7.0
     found, _ = better_scales(placed, observed, allowed(2), steps=10, tied=False)
@@ -84,8 +83,8 @@ def test_a_constant_feature_stays_as_it_is():
     assert_allclose(found.varying.scales[:, 1], 1.0)
 
 
-def test_functions_keep_their_names_when_others_leave():
-    placed, observed = problem()
+def test_functions_keep_their_names_when_others_leave(rng):
+    placed, observed = problem(rng)
     found, _ = better_scales(placed, observed, allowed(2), steps=30, tied=False)
     n_fixed = found.fixed.shape[1]
 
@@ -95,8 +94,8 @@ def test_functions_keep_their_names_when_others_leave():
 
 
 @pytest.mark.parametrize("n_features", [1, 2])
-def test_scales_of_their_own_raise_the_evidence(n_features):
-    placed, observed = problem(n_features)
+def test_scales_of_their_own_raise_the_evidence(n_features, rng):
+    placed, observed = problem(rng, n_features)
     before, evidence = placed.settled(observed)
     found = OwnScales(allowed(1), steps=30).better(before, observed)
 
@@ -104,8 +103,8 @@ def test_scales_of_their_own_raise_the_evidence(n_features):
     assert len(np.unique(found.varying.scales[:, 0])) > 1
 
 
-def test_scales_alone_leave_the_precisions():
-    placed, observed = problem()
+def test_scales_alone_leave_the_precisions(rng):
+    placed, observed = problem(rng)
     before = placed.held(observed).log_evidence
     found = OwnScales(allowed(2), steps=5, joint=False).better(placed, observed)
 
@@ -114,8 +113,8 @@ def test_scales_alone_leave_the_precisions():
     assert found.held(observed).log_evidence > before
 
 
-def test_a_prior_holds_scales_back():
-    placed, observed = problem(2)
+def test_a_prior_holds_scales_back(rng):
+    placed, observed = problem(rng, 2)
     placed, _ = placed.settled(observed)
     free = OwnScales(allowed(2), steps=20).better(placed, observed)
     prior = ScalePrior(np.zeros((1, 2)), 1e4)
@@ -125,9 +124,9 @@ def test_a_prior_holds_scales_back():
     assert np.abs(np.log(free.varying.scales)).max() > 0.3
 
 
-def test_the_prior_s_slope_is_its_difference():
+def test_the_prior_s_slope_is_its_difference(rng):
     prior = ScalePrior(np.array([[0.2, -0.4]]), 3.0)
-    at, h = RNG.standard_normal((3, 2)), 1e-6
+    at, h = rng.standard_normal((3, 2)), 1e-6
     slope = prior.log_density(at)[1]
     for place in np.ndindex(at.shape):
         step = np.zeros_like(at)
@@ -136,9 +135,9 @@ def test_the_prior_s_slope_is_its_difference():
         assert_allclose(slope[place], (up - down) / (2 * h), rtol=1e-6)
 
 
-def test_thinning_leaves_ever_fewer_functions():
+def test_thinning_leaves_ever_fewer_functions(rng):
     """One at a time, down to the last; a charged loss falls on the way."""
-    placed, observed = problem(1, scale=0.2, centres=60)
+    placed, observed = problem(rng, 1, scale=0.2, centres=60)
     start, _ = placed.settled(observed)
     y = observed.seen.target
     path = list(OwnScales(allowed(1)).thinner(start, observed, lambda eta: observed))

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from problems import read_only
 
 from relvec.kernels import (
     Constant,
@@ -15,7 +16,7 @@ from relvec.kernels import (
     Sum,
 )
 
-X, Z = np.random.default_rng(2).standard_normal((2, 5, 3))
+X, Z = read_only(*np.random.default_rng(2).standard_normal((2, 5, 3)))
 LEFT, RIGHT = Gaussian(0.7), Matern(1.2)
 
 
