@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from oracles import laplace_evidence, log_marginal, moments
 from problems import gaussian_kernel, reference
 
-from relvec import RVR, Status, sparse_bayes
+from relvec import RVR, BottomUp, Status, sparse_bayes
 from relvec.data import noisy_sinc
 from relvec.design import DenseDesign
 from relvec.evidence import Problem
@@ -73,10 +73,10 @@ def test_it_can_start_from_the_constant():
     rng = np.random.default_rng(6)
     Phi = np.column_stack([rng.standard_normal((40, 5)), np.full(40, 2.0)])
     y = 8 + 3 * Phi[:, 1] + 0.1 * rng.standard_normal(40)
-    first = sparse_bayes(Phi, y, init="bias", max_iter=1)
+    first = sparse_bayes(Phi, y, solver=BottomUp(init="bias"), max_iter=1)
 
     assert first.relevant.tolist() == [5]
-    assert {1, 5} <= set(sparse_bayes(Phi, y, init="bias").relevant)
+    assert {1, 5} <= set(sparse_bayes(Phi, y, solver=BottomUp(init="bias")).relevant)
 
 
 def test_it_is_the_engine_of_the_estimators():
@@ -118,7 +118,7 @@ def compared(case):
     X, y = case["X"], case["y"]
     Phi = np.hstack([np.ones((len(y), 1)), gaussian_kernel(X, X, case["width"])])
     found = {
-        schedule: sparse_bayes(Phi, y, case["likelihood"], schedule=schedule)
+        schedule: sparse_bayes(Phi, y, case["likelihood"], solver=BottomUp(schedule))
         for schedule in ("pool", "greedy")
     }
     return case, Phi, y, found

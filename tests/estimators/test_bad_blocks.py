@@ -180,7 +180,7 @@ READINGS = [2, 3, 4]
 
 
 def fitted_attributes(model):
-    return {name: value for name, value in vars(model).items() if name.endswith("_")}
+    return {name: vars(model)[name] for name in sorted(vars(model)) if name[-1] == "_"}
 
 
 @pytest.mark.parametrize("error", ERRORS, ids=repr)

@@ -113,4 +113,6 @@ def test_gamma_is_that_of_all_rows():
     gamma = 1 / (2 * X.var())
     model = RVC(multi_class="ovo").fit(X, Y)
 
-    assert_allclose([one.gamma for one in model.estimators_], gamma)
+    kernels = [one.basis.groups[0].kernel for one in model.model_.models]
+    scale = Gaussian.from_gamma(gamma).length_scale
+    assert_allclose([kernel.length_scale for kernel in kernels], scale)

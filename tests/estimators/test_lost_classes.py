@@ -7,9 +7,8 @@ import pytest
 from problems import read_only
 from sklearn.utils.class_weight import compute_sample_weight
 
-from relvec import RVC, FitWarning
+from relvec import RVC, FittedModel, FitWarning
 from relvec.data import scan
-from relvec.estimators import lost_classes
 from relvec.kernels import Gaussian
 
 SIDE = read_only(np.repeat([-2.0, 2.0], 150))
@@ -58,10 +57,10 @@ def test_the_remedy_helps(mode):
 
 
 def test_rows_are_classified_only_if_a_class_has_no_vector(monkeypatch):
-    def refused(decision):
+    def refused(model, X):
         raise AssertionError
 
-    monkeypatch.setattr(lost_classes, "probabilities", refused)
+    monkeypatch.setattr(FittedModel, "predictive", refused)
     labels = np.where(SIDE < 0, "left", "right")
     model = RVC(Gaussian(0.5), fit_intercept=False).fit(X, labels)
     assert set(labels[model.relevance_]) == {"left", "right"}

@@ -32,7 +32,7 @@ def peak_bytes(work):
 class Counting:
     """A positive definite kernel that counts the entries it was asked for."""
 
-    kernel: object = Gaussian(2.0)
+    kernel: object = field(default_factory=lambda: Gaussian(2.0))
     entries: int = 0
     calls: list = field(default_factory=list)
 

@@ -34,7 +34,8 @@ def assert_same_model(found, expected, rows=X):
     assert_array_equal(found.relevance_, expected.relevance_)
     assert_allclose(found.relevance_vectors_, expected.relevance_vectors_)
     assert_allclose(found.log_evidence_, expected.log_evidence_, rtol=1e-7)
-    latent, wanted = found._latent(scan(rows)), expected._latent(scan(rows))
+    table = np.asarray(rows)
+    latent, wanted = found.model_.latent(table), expected.model_.latent(table)
     assert_allclose(latent, wanted, rtol=1e-4, atol=1e-5)
 
 

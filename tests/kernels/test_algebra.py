@@ -89,9 +89,7 @@ def test_representations_show_what_was_set():
 
 def test_equal_parameters_make_equal_kernels():
     assert Gaussian([1.0, 2.0]) == Gaussian(np.array([1.0, 2.0]))
-    assert hash(Gaussian([1.0, 2.0])) == hash(Gaussian(np.array([1.0, 2.0])))
     assert Gaussian(columns=slice(0, 2)) == Gaussian(columns=slice(0, 2))
-    assert hash(Gaussian(columns=slice(0, 2))) == hash(Gaussian(columns=slice(0, 2)))
     assert Gaussian(1.0) != Gaussian(2.0)
     assert Gaussian(1.0) != Matern(1.0)
     assert Gaussian() != "Gaussian()"

@@ -163,10 +163,12 @@ class SparseKernelModel(CallbackSupportMixin, BaseEstimator, ABC):
         by_rule = isinstance(self.candidates, str)
         counted = choice.precomputed and isinstance(self.candidates, Integral)
         if choice.selects_columns and not (by_rule or counted):
+            given = repr(self.candidates)
+            if is_centres(self.candidates):
+                given = f"{type(self.candidates).__name__} of centres"
             msg = (
-                f"candidates={self.candidates!r} has no use with kernel="
-                f"{self.kernel!r}, whose candidates are the columns of X: leave it at "
-                "'auto'"
+                f"candidates={given} has no use with kernel={self.kernel!r}, whose "
+                "candidates are the columns of X: leave it at 'auto'"
             )
             raise ValueError(msg)
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from relvec import RVR
-from relvec.estimators.learning.path import Left, Path
-from relvec.estimators.learning.trials import Trial
+from relvec.kernel_search.elimination import EliminationPath, Left
+from relvec.kernel_search.trials import Trial
 from relvec.kernels import Gaussian
 
 WEIGHT = np.ones(50)
@@ -19,7 +19,7 @@ def left(n_vectors, loss, charged=None):
 
 class Model:
     def __init__(self, n_vectors):
-        self.relevance_ = np.arange(n_vectors)
+        self.indices = np.arange(n_vectors)
 
 
 def given(n_vectors, loss):
@@ -27,7 +27,7 @@ def given(n_vectors, loss):
 
 
 def path(*models, by_rows=True, kernel=None):
-    return Path(WEIGHT, by_rows, kernel, list(models))
+    return EliminationPath(WEIGHT, by_rows, kernel, list(models))
 
 
 MODELS = [left(9, 1.0), left(7, 1.01), left(5, 1.05), left(4, 1.2), left(3, 2.0)]

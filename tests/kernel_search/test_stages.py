@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from relvec import RVC, RVR, Status
+from relvec import RVC, RVR, LengthScales, Status
 from relvec.data import noisy_sinc
 
-LEARNING = "relvec.estimators.learning"  # where the stages (shared) and trials are
+LEARNING = "relvec.kernel_search"  # where the stages (shared) and trials are
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def limits(monkeypatch):
         monkeypatch.setattr(shared, "MORE", more)
         # The last one is the default of an argument.
         monkeypatch.setattr(
-            shared.Stages, "of", lambda model, targets: whole(model, targets, most)
+            shared.Stages, "of", lambda everything: whole(everything, most)
         )
 
     return of
@@ -69,9 +69,9 @@ def test_a_last_fit_that_falls_short_is_searched_for_twice(limits, monkeypatch):
     trials = import_module(f"{LEARNING}.trials")
     fitted = trials.Trials.fitted
 
-    def counted(self, targets, kernels, before=None, steps=None):
-        found = fitted(self, targets, kernels, before, steps)
-        fits.append((targets.n_rows, before is not None, found[1].log_evidence))
+    def counted(self, data, kernels, before=None, steps=None):
+        found = fitted(self, data, kernels, before, steps)
+        fits.append((len(data), before is not None, found.log_evidence))
         return found
 
     monkeypatch.setattr(trials.Trials, "fitted", counted)
@@ -89,7 +89,7 @@ def test_a_last_fit_that_falls_short_is_searched_for_twice(limits, monkeypatch):
 def test_a_scale_for_each_feature_beyond_few_rows(limits, rng, n_rows, stages):
     limits(60, 100, 1000)
     X, y = one_that_matters(rng, n_rows)
-    model = RVR(kernel_learning="ard", n_restarts=2).fit(X, y)
+    model = RVR(kernel_learning=LengthScales("ard", n_restarts=2)).fit(X, y)
     new, _ = one_that_matters(rng, 200)
 
     assert set(model.kernel_history_["n_rows"]) == stages
