@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-settings.register_profile("relvec", deadline=None, derandomize=True, max_examples=40)
+settings.register_profile("relvec", deadline=None, derandomize=True, max_examples=20)
 settings.register_profile("free", deadline=None, max_examples=500)
 settings.load_profile(os.environ.get("RELVEC_HYPOTHESIS", "relvec"))
 

@@ -42,7 +42,7 @@ def test_moments_are_those_of_the_likelihood_in_the_cavity(rng):
     """By Monte Carlo, one row: the mean, and the variance averaged over outputs."""
     rows = settled(ETA, CAVITY, CAVITY)
     n = 3
-    draws = rows.mean[n] + np.sqrt(CAVITY[n]) * rng.standard_normal((300_000, 3))
+    draws = rows.mean[n] + np.sqrt(CAVITY[n]) * rng.standard_normal((100_000, 3))
     labels = np.tile(Y[n], (len(draws), 1))
     plain = MultinomialProbit(C)
     p = np.exp(plain.log_predictive(labels, draws, np.zeros_like(draws)))
