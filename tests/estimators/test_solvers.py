@@ -342,3 +342,12 @@ def test_settings_can_be_searched_over():
         search.fit(X, y)
     assert len(set(search.cv_results_["mean_test_score"])) == 2
     assert model.solver.min_vectors is None  # clones have settings of their own
+
+
+def test_nested_settings_are_checked_as_a_whole():
+    """What is refused together is not set in part."""
+    solver = TopDown(polish=True, hyperprior=Hyperprior())
+    with pytest.raises(ValueError, match="polish=True"):
+        solver.set_params(prune=10.0, hyperprior__c=1.0)
+
+    assert solver == TopDown(polish=True, hyperprior=Hyperprior())

@@ -172,17 +172,6 @@ class SparseKernelModel(CallbackSupportMixin, BaseEstimator, ABC):
             )
             raise ValueError(msg)
 
-    def _check_noise_settings(self, known: str) -> None:
-        """Refuse settings of a noise that is not estimated, and why it is not."""
-        solver = as_solver(self.solver)
-        if solver.noise_settings:
-            names = " and ".join(solver.noise_settings)
-            msg = (
-                f"{names} of solver={solver!r} is about a noise that is estimated, and "
-                f"{known}: leave out one of the two"
-            )
-            raise ValueError(msg)
-
     @property
     def _kernel_choice(self) -> KernelChoice:
         return KernelChoice(self._kernels, self.gamma, self.degree, self.coef0)
