@@ -17,7 +17,7 @@ from learning_runs import (
 from sklearn.metrics import log_loss
 from tables import ABSENT, decimals, figures, table
 
-from relvec import RVC
+from relvec import RVC, LengthScales
 
 # Rows to fit beside a grid of support vector machines.
 SETS = {"abalone": 3000, "ccpp": 4000, "kin8nm": 4000, "california_housing": 4000}
@@ -127,7 +127,10 @@ def measure_criteria(ledger, options):
     for problem, draw in JUDGED_ON.items():
         for seed in range(options.seeds or 3):
             split = draw(seed=seed)
-            models = {name: learned("width", criterion=name) for name in CRITERIA}
+            models = {
+                name: learned(LengthScales("width", criterion=name))
+                for name in CRITERIA
+            }
             models[BEST] = best_width(relative_widths)
             for model, fit in models.items():
                 ledger.measure(("criteria", problem, model, seed), fit, split, by_rmse)

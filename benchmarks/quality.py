@@ -16,7 +16,7 @@ from problems import REGRESSION
 from scipy.spatial.distance import cdist
 from tables import count, decimals, figures, table
 
-from relvec import RVC, RVR, sparse_bayes
+from relvec import RVC, RVR, BottomUp, sparse_bayes
 
 SCHEDULES = ("pool", "greedy")
 
@@ -37,16 +37,9 @@ def reference_folder():
     return Path(os.environ.get("RELVEC_DATA", beside)).parent / "reference"
 
 
-def available_schedules():
-    """Settings by name; the default alone where there is no choice."""
-    if "schedule" in RVR().get_params():
-        return {name: {"schedule": name} for name in SCHEDULES}
-    return {"default": {}}
-
-
-def outcome(settings, size, seed):
+def outcome(schedule, size, seed):
     X, y = REGRESSION.draw(size, seed)
-    model = RVR(gamma=REGRESSION.gamma, **settings)
+    model = RVR(gamma=REGRESSION.gamma, solver=BottomUp(schedule))
     started = time.perf_counter()
     model.fit(X, y)
     seconds = time.perf_counter() - started
@@ -56,13 +49,12 @@ def outcome(settings, size, seed):
 
 def compare_schedules(size, seeds):
     """Outcomes of each schedule, one after the other on each draw."""
-    schedules = available_schedules()
-    for settings in schedules.values():
-        outcome(settings, 100, 0)
-    found = {name: [] for name in schedules}
+    for schedule in SCHEDULES:
+        outcome(schedule, 100, 0)
+    found = {schedule: [] for schedule in SCHEDULES}
     for seed in range(seeds):
-        for name, settings in schedules.items():
-            found[name].append(outcome(settings, size, seed))
+        for schedule in SCHEDULES:
+            found[schedule].append(outcome(schedule, size, seed))
     return found
 
 
@@ -77,9 +69,6 @@ def show_schedules(found, size):
     lines.append(("mean", values.mean(axis=1).T))
     print(f"### Schedules on {count(size)} rows of the regression problem\n")
     print(table(["seed", *header], [[label, *cells(draw)] for label, draw in lines]))
-    if len(found) < 2:
-        print("\nThis version of RVR has no parameter schedule: nothing to compare.")
-        return
     first, second = found
     difference = values[0, :, 0] - values[1, :, 0]
     print(

@@ -13,13 +13,13 @@ import numpy as np
 from problems import REGRESSION
 from tables import count, decimals, figures, table
 
-from relvec import RVR
+from relvec import RVR, TopDown
 
 SOLVERS = {
     "sequential": {},
-    "MacKay": {"solver": "mackay", "polish": False},
+    "MacKay": {"solver": TopDown("mackay", polish=False)},
     "MacKay, polished": {"solver": "mackay"},
-    "EM": {"solver": "em", "polish": False},
+    "EM": {"solver": TopDown("em", polish=False)},
     "EM, polished": {"solver": "em"},
     "variational": {"solver": "variational"},
 }

@@ -21,16 +21,17 @@ from relvec import RVR, TopDown
 from relvec.data import noisy_sinc
 
 X, y = noisy_sinc(150, noise=0.1, seed=0)
+alone = {"initial_precision": 1 / 150, "polish": False}
 solvers = {
-    "MacKay": TopDown("mackay", initial_precision=1 / 150),
-    "EM": TopDown("em", initial_precision=1 / 150, prune=1e6),
-    "EM, fading functions leave": TopDown("em", initial_precision=1 / 150),
+    "MacKay": TopDown("mackay", **alone),
+    "EM": TopDown("em", prune=1e6, **alone),
+    "EM, fading functions leave": TopDown("em", **alone),
     "sequential": "sequential",
 }
 models = {}
 warnings.simplefilter("ignore", ConvergenceWarning)  # EM is stopped on its way
 for name, solver in solvers.items():
-    model = RVR(gamma=1 / 3**2, solver=solver, polish=False, max_iter=1500, tol=1e-5)
+    model = RVR(gamma=1 / 3**2, solver=solver, max_iter=1500, tol=1e-5)
     models[name] = model.fit(X, y)
     print(
         f"{name:27}{model.n_iter_:5} steps, {len(model.relevance_):3} vectors, "
@@ -58,9 +59,9 @@ plt.show()
 
 # %%
 # A top-down solver ends at a maximum of its own, where some functions are alike and
-# none is missed. ``polish=True``, the default, lets the sequential search go on from
-# there. The variational solver is not polished, since its goal is another one. It
-# knows how uncertain the noise is: with few rows its intervals are wider.
+# none is missed. Without ``polish=False`` the sequential search goes on from there. The
+# variational solver is not polished, since it maximises something else. It knows how
+# uncertain the noise is: with few rows its intervals are wider.
 
 few = noisy_sinc(12, noise=0.1, seed=3)
 line = np.linspace(-10, 10, 201)[:, None]

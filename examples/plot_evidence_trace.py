@@ -3,20 +3,21 @@ How a fit proceeds
 ==================
 
 The sequential algorithm adds, re-estimates and deletes one basis function at a
-time, and now and then re-estimates the noise. ``schedule="greedy"`` runs it as the
-paper has it; by default many functions are searched at once in a *pool*, and a step
-is a whole round. ``history_`` keeps what each step came to; but for rounding the
+time, and now and then re-estimates the noise. ``BottomUp(schedule="greedy")`` runs it
+as the paper has it; by default many functions are searched at once in a *pool*, and a
+step is a whole round. ``history_`` keeps what each step came to; but for rounding the
 evidence never falls on the way.
 """
 
 import matplotlib.pyplot as plt
 import numpy as np
 
-from relvec import RVR
+from relvec import RVR, BottomUp
 from relvec.data import noisy_sinc
 
 X, y = noisy_sinc(200, noise=0.1, seed=0)
-greedy = RVR(gamma=1 / 3**2, schedule="greedy").fit(X, y)
+solver = BottomUp(schedule="greedy")
+greedy = RVR(gamma=1 / 3**2, solver=solver).fit(X, y)
 pooled = RVR(gamma=1 / 3**2).fit(X, y)
 
 for name, model in (("greedy", greedy), ("pool", pooled)):
@@ -59,7 +60,7 @@ plt.show()
 
 line = np.linspace(-10, 10, 401)[:, None]
 for tol in (1e-4, 1e-2, 1e-1):
-    loose = RVR(gamma=1 / 3**2, schedule="greedy", tol=tol).fit(X, y)
+    loose = RVR(gamma=1 / 3**2, solver=solver, tol=tol).fit(X, y)
     change = np.abs(loose.predict(line) - greedy.predict(line)).max()
     print(
         f"tol={tol:<6g} {loose.n_iter_:4} steps, evidence "

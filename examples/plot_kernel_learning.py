@@ -61,17 +61,17 @@ plt.show()
 # %%
 # Friedman's function of five features, with five more that do nothing: a wave of the
 # first two, a parabola of the third, straight lines along the fourth and the fifth.
-# ``feature_relevance_`` tells how much of the model's slope is along each; ticks are
+# ``feature_relevance_`` tells how much of the model's gradient is along each; ticks are
 # what it would be of the true function.
 
 X = rng.uniform(size=(300, 10))
 wave, bend = np.pi * X[:, 0] * X[:, 1], X[:, 2] - 0.5
 target = 10 * np.sin(wave) + 20 * bend**2 + 10 * X[:, 3] + 5 * X[:, 4]
 target += rng.standard_normal(300)
-slopes = np.zeros((300, 10))
-slopes[:, :2] = 10 * np.pi * X[:, 1::-1] * np.cos(wave)[:, None]
-slopes[:, 2:5] = np.column_stack([40 * bend, np.full(300, 10), np.full(300, 5)])
-true = X.var(axis=0) * np.mean(slopes**2, axis=0)
+gradients = np.zeros((300, 10))
+gradients[:, :2] = 10 * np.pi * X[:, 1::-1] * np.cos(wave)[:, None]
+gradients[:, 2:5] = np.column_stack([40 * bend, np.full(300, 10), np.full(300, 5)])
+true = X.var(axis=0) * np.mean(gradients**2, axis=0)
 
 fig, axis = plt.subplots(figsize=(7.5, 3.2), layout="constrained")
 for shift, mode, colour in ((-0.2, "width", "C1"), (0.2, "ard", "C0")):

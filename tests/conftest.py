@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-settings.register_profile("relvec", deadline=None, derandomize=True, max_examples=40)
+settings.register_profile("relvec", deadline=None, derandomize=True, max_examples=20)
 settings.register_profile("free", deadline=None, max_examples=500)
 settings.load_profile(os.environ.get("RELVEC_HYPOTHESIS", "relvec"))
 
@@ -16,14 +16,6 @@ def _data_folder() -> Path:
     """Where the papers' data sets are: RELVEC_DATA, or beside the checkout."""
     beside = Path(__file__).parents[2] / "shared" / "data"
     return Path(os.environ.get("RELVEC_DATA", beside))
-
-
-@pytest.fixture(scope="session")
-def data_folder() -> Path:
-    folder = _data_folder()
-    if not folder.is_dir():
-        pytest.skip("the papers' data sets are not here: set RELVEC_DATA")
-    return folder
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,8 @@
 """Random problems for the engine, from a seed."""
 
+import json
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from oracles import Frozen
@@ -15,9 +17,37 @@ from relvec.kernels import Gaussian
 from relvec.likelihoods import Bernoulli, PseudoObservations
 
 
+def read_only(*arrays):
+    """The arrays, which no test can change for another; one alone as itself."""
+    for array in arrays:
+        array.setflags(write=False)
+    return arrays if len(arrays) > 1 else arrays[0]
+
+
+def drawn(seed, shape):
+    """Normal numbers that are the same for all tests of a file."""
+    return read_only(np.random.default_rng(seed).standard_normal(shape))
+
+
+def ripples(n_rows, seed, noise=0.1):
+    """Rings around the origin of a square of twenty by twenty."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-10, 10, (n_rows, 2))
+    rings = np.sinc(np.hypot(X[:, 0], X[:, 1]) / np.pi)
+    return read_only(X, rings + noise * rng.standard_normal(n_rows))
+
+
 def gaussian_kernel(X, Z, width):
     squares = ((X[:, None, :] - Z[None, :, :]) ** 2).sum(-1)
     return np.exp(-squares / width**2)
+
+
+def reference(name, folder=Path(__file__).parent / "references"):
+    """A problem and what SparseBayes found on it, X and y as arrays; see the folder."""
+    case = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
+    y = np.array(case["y"], dtype=float)
+    X = np.array(case["X"], dtype=float).reshape(len(y), -1)
+    return {**case, "X": X, "y": y}
 
 
 def unit_columns(Phi):

@@ -5,12 +5,12 @@ from functools import partial
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from problems import drawn
 
 from relvec.basis import Basis, Group, blocks
 from relvec.kernels import Columns, Gaussian, Linear, Sigmoid
 
-RNG = np.random.default_rng(0)
-X, CENTRES = RNG.standard_normal((7, 2)), RNG.standard_normal((5, 2))
+X, CENTRES = np.split(drawn(0, (12, 2)), [7])
 
 
 def test_the_constant_comes_first():
@@ -53,11 +53,11 @@ def test_blocked_evaluation_is_the_same(monkeypatch):
 
 
 @pytest.mark.parametrize("kernel", [Gaussian(1.0), Sigmoid()])
-def test_all_rows_as_centres(kernel, monkeypatch):
+def test_all_rows_as_centres(kernel, monkeypatch, rng):
     """Of a symmetric matrix little more than half is evaluated."""
     monkeypatch.setattr("relvec.basis._TURNED_ENTRIES", 1)
     monkeypatch.setattr("relvec.basis._LEAST_COLUMNS", 4)
-    rows, evaluated = RNG.standard_normal((40, 2)), []
+    rows, evaluated = rng.standard_normal((40, 2)), []
     seen = partial(_counted, evaluated)
     monkeypatch.setattr("relvec.basis.evaluated", seen)
 

@@ -1,14 +1,12 @@
 """sparse_bayes: any dictionary, named results, Tipping's own as the reference."""
 
-import json
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from oracles import laplace_evidence, log_marginal, moments
-from problems import gaussian_kernel
+from problems import gaussian_kernel, reference
 
-from relvec import RVR, Status, sparse_bayes
+from relvec import RVR, BottomUp, Status, sparse_bayes
 from relvec.data import noisy_sinc
 from relvec.design import DenseDesign
 from relvec.evidence import Problem
@@ -75,10 +73,10 @@ def test_it_can_start_from_the_constant():
     rng = np.random.default_rng(6)
     Phi = np.column_stack([rng.standard_normal((40, 5)), np.full(40, 2.0)])
     y = 8 + 3 * Phi[:, 1] + 0.1 * rng.standard_normal(40)
-    first = sparse_bayes(Phi, y, init="bias", max_iter=1)
+    first = sparse_bayes(Phi, y, solver=BottomUp(init="bias"), max_iter=1)
 
     assert first.relevant.tolist() == [5]
-    assert {1, 5} <= set(sparse_bayes(Phi, y, init="bias").relevant)
+    assert {1, 5} <= set(sparse_bayes(Phi, y, solver=BottomUp(init="bias")).relevant)
 
 
 def test_it_is_the_engine_of_the_estimators():
@@ -109,28 +107,26 @@ CASES = [
     "sinc1d_100",
     "sinc2d_300",
     "friedman1_200",
-    "boston_300",
     "ripley_250",
     "banana_400",
     "pima_300",
 ]
 
 
+def compared(case):
+    """A problem, its dictionary and what is found on it."""
+    X, y = case["X"], case["y"]
+    Phi = np.hstack([np.ones((len(y), 1)), gaussian_kernel(X, X, case["width"])])
+    found = {
+        schedule: sparse_bayes(Phi, y, case["likelihood"], solver=BottomUp(schedule))
+        for schedule in ("pool", "greedy")
+    }
+    return case, Phi, y, found
+
+
 @pytest.fixture(scope="module")
-def references(reference_folder):
-    """Each problem, its dictionary and what is found on it."""
-    results = {}
-    for name in CASES:
-        case = json.loads((reference_folder / f"{name}.json").read_text())
-        X, y = np.array(case["X"]), np.array(case["y"], dtype=float)
-        X = X.reshape(len(y), -1)
-        Phi = np.hstack([np.ones((len(y), 1)), gaussian_kernel(X, X, case["width"])])
-        found = {
-            schedule: sparse_bayes(Phi, y, case["likelihood"], schedule=schedule)
-            for schedule in ("pool", "greedy")
-        }
-        results[name] = (case, Phi, y, found)
-    return results
+def references():
+    return {name: compared(reference(name)) for name in CASES}
 
 
 @pytest.mark.parametrize("schedule", ["pool", "greedy"])
@@ -141,9 +137,17 @@ def test_evidence_beside_sparse_bayes_2(references, schedule):
         for case, _, _, found in references.values()
     ]
 
-    assert len(differences) == 7
+    assert len(differences) == len(CASES)
     assert np.mean(differences) >= 0
     assert np.min(differences) > -1
+
+
+def test_evidence_beside_sparse_bayes_2_on_boston(reference_folder):
+    """Which is not part of the repository."""
+    case, _, _, found = compared(reference("boston_300", reference_folder))
+
+    for schedule, model in found.items():
+        assert model.log_evidence > case["log_evidence"] - 1, schedule
 
 
 @pytest.mark.slow
@@ -179,24 +183,22 @@ def test_the_posterior_at_its_hyperparameters(references, name):
     assert_allclose(distance, 0, atol=1e-3)
 
 
-def test_weights_where_it_ends_with_the_same_columns(references):
+@pytest.mark.parametrize("name", ["sinc1d_100", "ripley_250", "pima_300"])
+def test_weights_where_it_ends_with_the_same_columns(references, name):
     """A fraction of their standard deviation apart: SparseBayes stops early.
 
     One action per pass, as there; pools end in better maxima with other columns.
-
-    It ends 0.02 nats lower on pima_300 and 0.002 on ripley_250; on sinc1d_100, where
-    both stand at the maximum, the weights agree to six digits.
     """
-    compared = 0
-    for case, _, _, both in references.values():
-        found = both["greedy"]
-        if found.relevant.tolist() != case["relevant"]:
-            continue
-        compared += 1
-        spread = np.sqrt(np.diag(found.covariance))
-        distance = (found.weights - np.array(case["weights"])) / spread
-        assert np.max(np.abs(distance)) < 0.2
-        if abs(found.log_evidence - case["log_evidence"]) < 1e-6:
-            assert_allclose(found.weights, case["weights"], rtol=1e-5)
+    case, _, _, both = references[name]
+    found = both["greedy"]
+    spread = np.sqrt(np.diag(found.covariance))
 
-    assert compared >= 2
+    assert found.relevant.tolist() == case["relevant"]
+    assert np.max(np.abs((found.weights - case["weights"]) / spread)) < 0.2
+
+
+def test_weights_where_both_stand_at_the_maximum(references):
+    case, _, _, both = references["sinc1d_100"]
+
+    assert_allclose(both["greedy"].log_evidence, case["log_evidence"], atol=1e-6)
+    assert_allclose(both["greedy"].weights, case["weights"], rtol=1e-5)

@@ -18,13 +18,11 @@ from relvec.linalg import (
     wide_product,
 )
 
-RNG = np.random.default_rng(2)
-
 
 @pytest.mark.parametrize("shared", [True, False])
-def test_triangular_solves(shared):
-    factors = np.tril(RNG.uniform(0.5, 2, (3, 5, 5)))
-    right = RNG.standard_normal((1 if shared else 3, 5, 4))
+def test_triangular_solves(shared, rng):
+    factors = np.tril(rng.uniform(0.5, 2, (3, 5, 5)))
+    right = rng.standard_normal((1 if shared else 3, 5, 4))
 
     assert_allclose(factors @ solve_lower(factors, right), right + np.zeros((3, 1, 1)))
     upper = np.swapaxes(factors, 1, 2)
@@ -37,17 +35,17 @@ def test_empty_solves():
 
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("shape", [(3, 5), (700, 90), (1, 1), (40, 0)])
-def test_weighted_squares(order, shape):
-    matrix = np.array(RNG.standard_normal(shape), order=order)
-    weights = RNG.uniform(0, 2, shape[0])
+def test_weighted_squares(order, shape, rng):
+    matrix = np.array(rng.standard_normal(shape), order=order)
+    weights = rng.uniform(0, 2, shape[0])
 
     assert_allclose(weighted_squares(matrix, weights), weights @ matrix**2)
 
 
-def test_norms_of_any_magnitude():
-    unit = RNG.standard_normal((6, 4))
+def test_norms_of_any_magnitude(rng):
+    unit = rng.standard_normal((6, 4))
     factors = np.array([1e-300, 0.0, 1.0, 1e300])
-    weights = RNG.uniform(0.5, 2, 6)
+    weights = rng.uniform(0.5, 2, 6)
 
     norms = column_norms(unit * factors, weights)
     expected = factors * np.sqrt(weights @ unit**2)
@@ -100,12 +98,12 @@ def test_threads_are_limited_and_given_back():
 
 @pytest.mark.parametrize("n_threads", [1, 2, 3])
 @pytest.mark.parametrize("shape", [(4, 5), (2, 4, 5)])
-def test_wide_products_on_threads(monkeypatch, n_threads, shape):
+def test_wide_products_on_threads(monkeypatch, n_threads, shape, rng):
     """Into a part of an array as well, whose rest stays as it was."""
     monkeypatch.setattr("relvec.linalg.available_threads", lambda: n_threads)
     monkeypatch.setattr("relvec.linalg._WIDE_PRODUCT", 1)
     monkeypatch.setattr("relvec.linalg._LEAST_COLUMNS", 2)
-    left, right = RNG.standard_normal(shape), RNG.standard_normal((5, 7))
+    left, right = rng.standard_normal(shape), rng.standard_normal((5, 7))
     room = np.zeros((*shape[:-1], 9))
     with single_threaded():
         wide_product(left, right, out=room[..., 1:8])
@@ -116,8 +114,8 @@ def test_wide_products_on_threads(monkeypatch, n_threads, shape):
     assert not room[..., [0, 8]].any()
 
 
-def test_wide_products_are_the_same_on_any_number_of_threads(monkeypatch):
-    left, right = RNG.standard_normal((7, 101)), RNG.standard_normal((101, 5003))
+def test_wide_products_are_the_same_on_any_number_of_threads(monkeypatch, rng):
+    left, right = rng.standard_normal((7, 101)), rng.standard_normal((101, 5003))
     found = []
     for n_threads in (1, 2, 3):
         monkeypatch.setattr("relvec.linalg.available_threads", lambda n=n_threads: n)

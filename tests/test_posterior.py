@@ -2,28 +2,28 @@
 
 import numpy as np
 from numpy.testing import assert_allclose
+from problems import drawn
 
 from relvec.posterior import Posterior
 
-RNG = np.random.default_rng(1)
-ROWS = RNG.standard_normal((2, 9, 4))
+ROWS = drawn(1, (2, 9, 4))
 ALPHA = np.array([0.5, 2.0, 1e-3, 40.0])
 
 
-def posterior():
+def posterior(rng):
     root = 1 / np.sqrt(ALPHA)
     hessians = np.swapaxes(ROWS, 1, 2) @ ROWS
     factor = np.linalg.cholesky(np.eye(4) + hessians * root[:, None] * root)
-    return Posterior(np.arange(4), ALPHA, RNG.standard_normal((2, 4)), factor)
+    return Posterior(np.arange(4), ALPHA, rng.standard_normal((2, 4)), factor)
 
 
 def covariances():
     return np.linalg.inv(np.diag(ALPHA) + np.swapaxes(ROWS, 1, 2) @ ROWS)
 
 
-def test_covariance_solve_and_determinant():
-    found, Sigma = posterior(), covariances()
-    right = RNG.standard_normal((2, 4))
+def test_covariance_solve_and_determinant(rng):
+    found, Sigma = posterior(rng), covariances()
+    right = rng.standard_normal((2, 4))
 
     assert_allclose(found.covariance, Sigma, rtol=1e-9)
     assert_allclose(found.solve(right), np.einsum("kij,kj->ki", Sigma, right))
@@ -33,21 +33,21 @@ def test_covariance_solve_and_determinant():
     assert_allclose(found.effective_parameters, gamma.sum(axis=1))
 
 
-def test_outputs_that_share_a_factor_are_solved_for_together():
-    separate = posterior()
+def test_outputs_that_share_a_factor_are_solved_for_together(rng):
+    separate = posterior(rng)
     shared = Posterior(
         np.arange(4), ALPHA, np.zeros((3, 4)), separate.factor[:1].copy()
     )
-    right = RNG.standard_normal((3, 4))
+    right = rng.standard_normal((3, 4))
 
     assert_allclose(shared.solve(right), right @ covariances()[0], rtol=1e-9)
     empty = Posterior(np.arange(0), np.empty(0), np.empty((3, 0)), np.empty((1, 0, 0)))
     assert empty.solve(np.empty((3, 0))).shape == (3, 0)
 
 
-def test_predictions():
-    found, Sigma = posterior(), covariances()
-    functions = RNG.standard_normal((6, 4))
+def test_predictions(rng):
+    found, Sigma = posterior(rng), covariances()
+    functions = rng.standard_normal((6, 4))
     mean, variance = found.predict(functions)
 
     assert_allclose(mean, functions @ found.mean.T)
@@ -55,8 +55,8 @@ def test_predictions():
     assert_allclose(variance, expected)
 
 
-def test_rescaled_weights_have_rescaled_moments():
-    found = posterior()
+def test_rescaled_weights_have_rescaled_moments(rng):
+    found = posterior(rng)
     factors = np.array([3.0, 1e-8, 1e8, 0.2])
     scaled = found.rescaled(factors)
 

@@ -18,6 +18,7 @@ from relvec.evidence import (
     Status,
     TopDown,
     as_solver,
+    check_noise_settings,
     solved,
 )
 from relvec.likelihoods import Bernoulli, Likelihood, gaussian_noise
@@ -190,6 +191,10 @@ default="sequential"
         raise ValueError(msg)
     limits = Limits(max_iter, Deadline.after(max_seconds))
     matrix, targets, weights = _present_rows(Phi, y, sample_weight)
+    if likelihood != "gaussian":
+        check_noise_settings(solving, f"likelihood={likelihood!r} has none")
+    elif noise_variance != "estimate":
+        check_noise_settings(solving, f"noise_variance={noise_variance!r} is known")
     initial = solving.initial_noise_variance
     problem = Problem(
         design=DenseDesign.weighted(matrix, weights),

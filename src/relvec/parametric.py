@@ -1,6 +1,7 @@
 """Parameters by name, as scikit-learn asks for them, without scikit-learn."""
 
 import inspect
+from copy import deepcopy
 from dataclasses import MISSING, Field, fields, replace
 from typing import Any, ClassVar, Self
 
@@ -49,10 +50,14 @@ class Parametric:
         self
         """
         own, nested = self._sorted_by_owner(params)
-        checked = replace(self, **own)
-        for name, values in nested.items():
-            getattr(checked, name).set_params(**values)
-        for name in own:
+        # All is checked together, on copies, before anything is changed.
+        inner = {
+            name: deepcopy(own.get(name, getattr(self, name))).set_params(**values)
+            for name, values in nested.items()
+        }
+        changed = {**own, **inner}
+        checked = replace(self, **changed)
+        for name in changed:
             object.__setattr__(self, name, getattr(checked, name))
         return self
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from oracles import covariance
+from problems import drawn, read_only
 from scipy.sparse import csc_array
 
 from relvec.basis import Basis, Group
@@ -18,18 +19,8 @@ from relvec.design import (
 )
 from relvec.kernels import Columns, Linear
 
-RNG = np.random.default_rng(7)
-ENTRIES = RNG.standard_normal((17, 9))
-SAMPLE_WEIGHT = RNG.uniform(0.5, 2.0, 17)
-
-
-def unheld(design):
-    return isinstance(design, FactoredDesign)
-
-
-def read_only(array):
-    array.setflags(write=False)
-    return array
+ENTRIES = drawn(7, (17, 9))
+SAMPLE_WEIGHT = read_only(np.random.default_rng(8).uniform(0.5, 2.0, 17))
 
 
 def in_memory():
@@ -91,13 +82,22 @@ DESIGNS = {
     "low rank, four kernels": lambda: low_rank(in_memory(), groups=4),
     "sparse": lambda: SparseDesign.weighted(csc_array(ENTRIES), SAMPLE_WEIGHT),
 }
+REFINABLE = [name for name in DESIGNS if name.startswith("low rank")]
+UNHELD = [*REFINABLE, *(name for name in DESIGNS if name.startswith("whole"))]
+HELD = [name for name in DESIGNS if name not in UNHELD]
+
+
+def weights_of(n_outputs):
+    return read_only(np.random.default_rng(n_outputs).uniform(0.1, 2, (17, n_outputs)))
+
+
 INDICES = [np.array([], dtype=int), np.array([4]), np.array([7, 0, 3]), np.arange(9)]
 WEIGHTS = {
-    "one output": RNG.uniform(0.1, 2, (17, 1)),
+    "one output": weights_of(1),
     "equal rows": np.full((17, 1), 1.7),
-    "three outputs": RNG.uniform(0.1, 2, (17, 3)),
+    "three outputs": weights_of(3),
 }
-TARGETS = RNG.standard_normal((17, 3))
+TARGETS = drawn(9, (17, 3))
 
 
 @pytest.fixture(params=DESIGNS)
@@ -185,15 +185,20 @@ def test_products_can_be_repeated(design, indices):
         assert_allclose(design.rmatvec(TARGETS), TARGETS.T @ UNIT, atol=1e-13)
 
 
-def test_a_refined_design_holds_the_same_dictionary(design, indices, weights):
+@pytest.mark.parametrize("name", REFINABLE)
+def test_a_refined_design_holds_the_same_dictionary(name, indices, weights):
+    design = DESIGNS[name]()
     better = design.refined()
-    if better is None:
-        return
     expected = np.stack([(UNIT[:, indices].T * w) @ UNIT for w in weights.T])
 
     assert better.shape == design.shape
     assert_allclose(better.column_norms, design.column_norms)
     assert_allclose(better.cross_gram(indices, weights), expected, atol=1e-13)
+
+
+@pytest.mark.parametrize("name", [name for name in DESIGNS if name not in REFINABLE])
+def test_exact_designs_have_nothing_to_refine(name):
+    assert DESIGNS[name]().refined() is None
 
 
 def test_gram_matrices_are_trusted_up_to_a_limit(design):
@@ -225,18 +230,29 @@ def test_sparsity(design, indices, weights, smallest):
         assert_allclose(found[k], expected, rtol=1e-7)
 
 
-def test_sparsity_of_a_column_in_the_span_of_the_chosen_is_zero_or_true(design):
-    """A chosen column keeps φᵀC⁻¹φ = α − α²Σ, which no difference of norms can see."""
-    indices, precision = np.array([2]), 1e9 * SAMPLE_WEIGHT[:, None]
-    for alpha in (1e-3, 1e-6):
-        only = (indices, np.array([alpha]), precision)
-        found = design.sparsity(*only, design.factor(*only))[0, 2]
-        exact = alpha - alpha**2 / (alpha + 1e9)
+def sparsity_of_the_chosen(design, alpha):
+    """φᵀC⁻¹φ of a column by itself, and what it is: α − α²Σ."""
+    only = (np.array([2]), np.array([alpha]), 1e9 * SAMPLE_WEIGHT[:, None])
+    found = design.sparsity(*only, design.factor(*only))[0, 2]
+    return found, alpha - alpha**2 / (alpha + 1e9)
 
-        # A design that is not held may not see it, and then says so.
-        if unheld(design) and found == 0:
-            continue
-        assert_allclose(found, exact, rtol=1e-3 if unheld(design) else 1e-4)
+
+@pytest.mark.parametrize("name", HELD)
+@pytest.mark.parametrize("alpha", [1e-3, 1e-6])
+def test_sparsity_of_a_chosen_column_is_exact_where_columns_are_held(name, alpha):
+    """No difference of norms could see it."""
+    found, exact = sparsity_of_the_chosen(DESIGNS[name](), alpha)
+
+    assert_allclose(found, exact, rtol=1e-4)
+
+
+@pytest.mark.parametrize("name", UNHELD)
+def test_sparsity_of_a_chosen_column_is_zero_or_true_where_none_is_held(name):
+    """What is too small to be seen is said to be nothing, never noise."""
+    found, exact = sparsity_of_the_chosen(DESIGNS[name](), 1e-3)
+    assert_allclose(found, exact, rtol=1e-3)
+    found, exact = sparsity_of_the_chosen(DESIGNS[name](), 1e-6)
+    assert found == 0 or found == pytest.approx(exact, rel=1e-3)
 
 
 def test_entries_of_any_magnitude():

@@ -1,25 +1,35 @@
 """Laws of every way to maximise the evidence."""
 
+from dataclasses import dataclass
+from functools import cache
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from problems import gaussian_kernel
+from sklearn.datasets import make_blobs
 
 from relvec.data import noisy_sinc, two_mixtures
 from relvec.design import DenseDesign
 from relvec.evidence import (
+    EM,
+    FixedPoint,
+    MacKay,
+    Polished,
     Pooled,
     Problem,
     Rounds,
     Sequential,
     Status,
+    Variational,
     maximise,
 )
 from relvec.evidence.mode import posterior_at_mode
 from relvec.evidence.state import mode_after, state_at
-from relvec.likelihoods import Bernoulli, Gaussian
+from relvec.likelihoods import Bernoulli, Gaussian, MatchedProbit
+from relvec.likelihoods.multinomial_probit import contrasts
 
-MAXIMISERS = {
+SEARCHES = {
     "sequential": Sequential(tol=1e-6),
     "sequential, random": Sequential(selection="random", tol=1e-6, seed=5),
     "sequential, cyclic": Sequential(selection="cyclic", tol=1e-6),
@@ -28,94 +38,189 @@ MAXIMISERS = {
     "pooled, cyclic": Pooled(Sequential(tol=1e-6), Rounds("cyclic")),
     "pooled, small": Pooled(Sequential(tol=1e-6), Rounds(width=4)),
 }
+FIXED_POINTS = {
+    "MacKay": FixedPoint(MacKay(), tol=1e-2),
+    "EM": FixedPoint(EM(), tol=1e-4),
+    "variational": FixedPoint(Variational(), tol=1e-4),
+}
+POLISHED = {
+    "MacKay, polished": Polished(FixedPoint(MacKay(), tol=1e-2), SEARCHES["pooled"]),
+    "EM, polished one by one": Polished(
+        FixedPoint(EM(), tol=1e-2), SEARCHES["sequential"]
+    ),
+}
+MAXIMISERS = {**SEARCHES, **FIXED_POINTS, **POLISHED}
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A dictionary and what is to be explained by it."""
+
+    Phi: np.ndarray
+    y: np.ndarray
+    likelihood: object
+
+    @property
+    def problem(self):
+        weights = np.ones(len(self.y))
+        design = DenseDesign.weighted(self.Phi, weights)
+        return Problem(design, self.y, self.likelihood, weights)
+
+    def fitted(self, maximiser):
+        return maximise(self.problem, maximiser)
+
+    def with_dictionary(self, Phi):
+        """The same targets with another dictionary."""
+        return Drawn(Phi, self.y, self.likelihood)
 
 
 def regression(seed=0):
     X, y = noisy_sinc(50, seed=seed)
-    return gaussian_kernel(X, X, 3.0), y, Gaussian.starting(y[:, None], np.ones(50))
+    noise = Gaussian.starting(y[:, None], np.ones(50))
+    return Drawn(gaussian_kernel(X, X, 3.0), y[:, None], noise)
 
 
 def classification(seed=0):
     X, y = two_mixtures(60, seed=seed)
-    return gaussian_kernel(X, X, 0.5), y.astype(float), Bernoulli()
+    return Drawn(gaussian_kernel(X, X, 0.5), y[:, None].astype(float), Bernoulli())
 
 
-def fitted(Phi, y, likelihood, maximiser):
-    weights = np.ones(len(y))
-    design = DenseDesign.weighted(Phi, weights)
-    return maximise(Problem(design, y[:, None], likelihood, weights), maximiser)
+def matched_probit(seed=0):
+    """Three classes, whose posterior is matched row by row."""
+    X, labels = make_blobs(30, centers=3, cluster_std=2.5, random_state=seed + 3)
+    C = contrasts(3)
+    return Drawn(gaussian_kernel(X, X, 4.0), C[labels], MatchedProbit(C))
+
+
+# How well the evidence is known: rows are matched to a tolerance.
+RESOLUTION = {regression: 1e-6, classification: 1e-6, matched_probit: 1e-3}
+
+
+@cache
+def fit_of(make, name, seed=0):
+    """What several tests look at; nothing in it changes."""
+    return make(seed).fitted(MAXIMISERS[name])
 
 
 @pytest.fixture(params=MAXIMISERS)
-def maximiser(request):
-    return MAXIMISERS[request.param]
+def name(request):
+    return request.param
 
 
-@pytest.fixture(params=[regression, classification], ids=lambda make: make.__name__)
+@pytest.fixture(
+    params=[regression, classification, matched_probit], ids=lambda make: make.__name__
+)
 def make(request):
     return request.param
 
 
-def test_evidence_never_decreases_and_the_fit_is_finite(make, maximiser):
-    fit = fitted(*make(), maximiser)
-    trace = fit.history["log_evidence"]
+def test_it_converges_and_the_fit_is_finite(make, name):
+    fit = fit_of(make, name)
 
     assert fit.status is Status.CONVERGED
-    assert np.diff(trace).min() >= -1e-9 * np.abs(trace).max()
+    assert 0 < len(fit.posterior.active) < 15
+    assert np.isfinite(fit.history["log_evidence"]).all()
     assert np.isfinite(fit.posterior.mean).all()
     assert np.isfinite(fit.posterior.covariance).all()
 
 
-def test_the_same_twice(make, maximiser):
-    one, two = fitted(*make(), maximiser), fitted(*make(), maximiser)
+def falls(trace):
+    """By how much the evidence falls in a step at most, beside its size."""
+    return max(0.0, -np.diff(trace).min()) / np.abs(trace).max()
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_evidence_never_decreases_in_a_search(make, name):
+    assert falls(fit_of(make, name).history["log_evidence"]) <= 1e-9
+
+
+@pytest.mark.parametrize("name", ["EM", "variational"])
+def test_what_em_and_variational_steps_maximise_never_decreases(make, name):
+    """Of MacKay's steps nothing is promised.
+
+    EM's are exact for a Gaussian likelihood; another one is approximated anew in each.
+    """
+    exact = name == "variational" or make is regression
+    slack = 1e-9 if exact else 1e-4
+
+    assert falls(fit_of(make, name).history["log_evidence"]) <= slack
+
+
+@pytest.mark.parametrize("name", POLISHED)
+def test_polishing_raises_the_evidence(make, name):
+    """From where the fixed point is, in every step."""
+    drawn, maximiser = make(), POLISHED[name]
+    fixed = drawn.fitted(maximiser.fixed_point)
+    fit = fit_of(make, name)
+    after = fit.history["log_evidence"][len(fixed.history["log_evidence"]) - 1 :]
+
+    assert falls(after) <= 1e-9
+    assert fit.log_evidence >= fixed.log_evidence
+    assert fit.log_evidence >= drawn.fitted(maximiser.polish).log_evidence - 1e-6
+
+
+@pytest.mark.parametrize("name", FIXED_POINTS)
+def test_another_step_leaves_a_fixed_point_where_it_is(make, name):
+    problem, maximiser = make().problem, FIXED_POINTS[name]
+    state = maximiser.init(problem)
+    while not maximiser.converged(problem, state):
+        state = maximiser.step(problem, state)
+    after = maximiser.step(problem, state)
+
+    assert set(after.active) <= set(state.active)
+    assert_allclose(
+        after.log_evidence, state.log_evidence, rtol=1e-6, atol=RESOLUTION[make]
+    )
+
+
+def test_the_same_twice(make, name):
+    one, two = fit_of(make, name), make().fitted(MAXIMISERS[name])
 
     assert np.array_equal(one.posterior.mean, two.posterior.mean)
 
 
-def test_a_rescaled_column_changes_nothing(make, maximiser):
-    Phi, y, likelihood = make()
-    factors = np.geomspace(1e-6, 1e6, Phi.shape[1])
-    plain = fitted(Phi, y, likelihood, maximiser)
-    scaled = fitted(Phi * factors, y, likelihood, maximiser)
+def test_a_rescaled_column_changes_nothing(make, name):
+    drawn, plain = make(), fit_of(make, name)
+    factors = np.geomspace(1e-6, 1e6, drawn.Phi.shape[1])
+    scaled = drawn.with_dictionary(drawn.Phi * factors).fitted(MAXIMISERS[name])
     active = plain.posterior.active
 
     assert np.array_equal(scaled.posterior.active, active)
-    assert_allclose(scaled.log_evidence, plain.log_evidence, rtol=1e-9)
-    assert_allclose(
-        scaled.posterior.mean * factors[active], plain.posterior.mean, rtol=1e-5
-    )
+    slack = RESOLUTION[make]
+    assert_allclose(scaled.log_evidence, plain.log_evidence, rtol=1e-9, atol=slack)
+    found, mean = scaled.posterior.mean * factors[active], plain.posterior.mean
+    assert_allclose(found, mean, rtol=0, atol=10 * slack * np.abs(mean).max())
 
 
-@pytest.mark.parametrize("name", ["sequential", "pooled"])
-def test_a_permuted_dictionary_gives_the_same_model(make, name):
-    """For the rule that does not depend on the order."""
-    Phi, y, likelihood = make(seed=1)
-    order = np.random.default_rng(0).permutation(Phi.shape[1])
-    plain = fitted(Phi, y, likelihood, MAXIMISERS[name])
-    mixed = fitted(Phi[:, order], y, likelihood, MAXIMISERS[name])
+@pytest.mark.parametrize("name", ["sequential", "pooled", *FIXED_POINTS, *POLISHED])
+def test_a_permuted_dictionary_gives_the_same_model(make, name, rng):
+    """For those that do not depend on the order."""
+    drawn, plain = make(), fit_of(make, name)
+    order = rng.permutation(drawn.Phi.shape[1])
+    mixed = drawn.with_dictionary(drawn.Phi[:, order]).fitted(MAXIMISERS[name])
 
     assert set(order[mixed.posterior.active]) == set(plain.posterior.active)
-    assert_allclose(mixed.log_evidence, plain.log_evidence, rtol=1e-10)
+    assert_allclose(
+        mixed.log_evidence, plain.log_evidence, rtol=1e-10, atol=0.01 * RESOLUTION[make]
+    )
 
 
-def test_a_vanishing_column_never_enters(make, maximiser):
-    Phi, y, likelihood = make()
-    Phi = np.column_stack([np.zeros(len(y)), Phi])
+def test_a_vanishing_column_never_enters(make, name):
+    drawn = make()
+    wider = np.column_stack([np.zeros(len(drawn.y)), drawn.Phi])
+    fit = drawn.with_dictionary(wider).fitted(MAXIMISERS[name])
 
-    assert 0 not in fitted(Phi, y, likelihood, maximiser).posterior.active
+    assert np.array_equal(fit.posterior.active, 1 + fit_of(make, name).posterior.active)
 
 
-def test_nothing_is_left_to_gain(make, maximiser):
+@pytest.mark.parametrize("name", [*SEARCHES, *POLISHED])
+def test_nothing_is_left_to_gain(make, name):
     """At the end of the search every single action is worth less than the tolerance.
 
-    For two classes, an action that the refitted evidence does not confirm is none.
+    For classes, an action that the refitted evidence does not confirm is none.
     """
-    Phi, y, likelihood = make(seed=2)
-    fit = fitted(Phi, y, likelihood, maximiser)
-    weights = np.ones(len(y))
-    problem = Problem(
-        DenseDesign.weighted(Phi, weights), y[:, None], likelihood, weights
-    )
+    drawn = make(seed=2)
+    fit, problem = drawn.fitted(MAXIMISERS[name]), drawn.problem
     norms = problem.design.column_norms[fit.posterior.active]
     posterior = fit.posterior.rescaled(norms)
     mode = posterior_at_mode(
@@ -127,7 +232,10 @@ def test_nothing_is_left_to_gain(make, maximiser):
     )
     state = state_at(problem, mode)
     gains = np.where(np.isinf(state.proposals.current), state.proposals.gain, 0.0)
+
+    assert_allclose(mode.log_evidence, fit.log_evidence, atol=RESOLUTION[make])
+    assert np.isfinite(gains).all()
     for index in np.flatnonzero(gains > 2e-6):
         precision = float(state.proposals.precision[index])
         after = mode_after(problem, state, int(index), precision)
-        assert after.log_evidence < mode.log_evidence + 1e-5
+        assert after.log_evidence < mode.log_evidence + 10 * RESOLUTION[make]

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from problems import drawn, read_only
 
 from relvec.basis import Basis
 from relvec.data import scan
@@ -22,8 +23,7 @@ from relvec.design import (
 from relvec.design.dictionary import in_words
 from relvec.kernels import Columns, Gaussian, Sigmoid
 
-RNG = np.random.default_rng(5)
-POINTS = RNG.uniform(-10, 10, (6000, 2))
+POINTS = read_only(np.random.default_rng(5).uniform(-10, 10, (6000, 2)))
 SMOOTH, ROUGH = Gaussian(3.0), Gaussian(0.05)
 
 
@@ -43,7 +43,7 @@ def dictionary(kernel, n_rows, n_centres, budget=2e9, *, in_memory=True):
 
 
 def columns(n_rows, n_columns, budget=2e9):
-    X = RNG.standard_normal((n_rows, n_columns))
+    X = drawn(5, (n_rows, n_columns))
     basis = Basis.of(Columns(), np.arange(n_columns), bias=False)
     return Dictionary(basis, Rows.of(X), np.ones(n_rows), Budget(budget), 0, True)
 
@@ -156,10 +156,10 @@ def test_a_design_asked_for_is_taken(kind):
 
 
 @pytest.mark.parametrize("name", AUTOMATIC)
-def test_columns_have_about_unit_norm(name):
+def test_columns_have_about_unit_norm(name, rng):
     """Exactly where columns are evaluated; at most where norms are only bounded."""
     wanted, kind, _ = AUTOMATIC[name]
-    weights = RNG.uniform(0.5, 2, wanted.shape[0])
+    weights = rng.uniform(0.5, 2, wanted.shape[0])
     design = choose_design("auto", replace(wanted, sample_weight=weights)).design
     squares, _ = design.project(weights[:, None], np.zeros((wanted.shape[0], 1)))
 

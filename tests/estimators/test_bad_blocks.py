@@ -7,12 +7,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
+from problems import read_only
 from sklearn.exceptions import NotFittedError
 
 from relvec import RVC, RVR
 from relvec.data import noisy_sinc, scan, two_mixtures
 
-X, Y = noisy_sinc(200, seed=0)
+X, Y = read_only(*noisy_sinc(200, seed=0))
 POINTS, LABELS = two_mixtures(200, seed=0)
 FRAME = pd.DataFrame(POINTS, columns=["width", "height"])
 
@@ -179,7 +180,7 @@ READINGS = [2, 3, 4]
 
 
 def fitted_attributes(model):
-    return {name: value for name, value in vars(model).items() if name.endswith("_")}
+    return {name: vars(model)[name] for name in sorted(vars(model)) if name[-1] == "_"}
 
 
 @pytest.mark.parametrize("error", ERRORS, ids=repr)

@@ -3,14 +3,15 @@
 import numpy as np
 import pandas as pd
 import pytest
+from problems import read_only
 from scipy.sparse import csr_matrix
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
-from relvec import RVC, RVR, sparse_bayes
+from relvec import RVC, RVR, BottomUp, sparse_bayes
 from relvec.data import noisy_sinc, two_mixtures
 from relvec.kernels import Gaussian
 
-X, Y = noisy_sinc(30, seed=0)
+X, Y = read_only(*noisy_sinc(30, seed=0))
 POINTS, LABELS = two_mixtures(30, seed=0)
 
 PARAMETERS = [
@@ -26,15 +27,13 @@ PARAMETERS = [
     ({"coef0": np.nan}, "coef0 must be a finite number; got nan"),
     (
         {"solver": "sequentiel"},
-        "solver must be one of 'sequential', 'mackay', 'em', 'variational'; got "
-        "'sequentiel'",
+        "solver must be one of 'sequential', 'mackay', 'em', 'variational', a BottomUp "
+        "or a TopDown; got 'sequentiel'",
     ),
     (
         {"design": "spares"},
         "design must be one of 'auto', 'dense', 'sparse', 'low-rank', 'streamed'; got",
     ),
-    ({"schedule": "pools"}, "schedule must be one of 'pool', 'greedy'; got 'pools'"),
-    ({"schedule": None}, "schedule must be one of 'pool', 'greedy'; got None"),
     ({"design": None}, "design must be one of .*; got None"),
     ({"candidates": "some"}, "'auto', 'all', a number of rows or an array .*'some'"),
     ({"candidates": 0}, "candidates must be a whole number of at least 1; got 0"),
@@ -59,9 +58,11 @@ PARAMETERS = [
     ({"memory_budget": None}, "memory_budget must be .*; got None"),
     ({"memory_budget": True}, "memory_budget must be .*; got True"),
     ({"memory_budget": 1}, "memory_budget of 1 bytes, which allows 0 candidates"),
-    ({"selection": "best"}, "selection must be one of 'gain', 'random', 'cyclic'"),
-    ({"init": "random"}, "init must be one of 'projection', 'bias'; got 'random'"),
-    ({"init": "bias", "fit_intercept": False}, "set fit_intercept=True or init="),
+    ({"solver": BottomUp}, "a BottomUp or a TopDown; got <class"),
+    (
+        {"solver": BottomUp(init="bias"), "fit_intercept": False},
+        "set fit_intercept=True or init=",
+    ),
     ({"tol": 0}, "tol must be a positive number; got 0"),
     ({"tol": "small"}, "tol must be a positive number; got 'small'"),
     ({"max_iter": 0}, "max_iter must be a whole number of at least 1; got 0"),
@@ -231,10 +232,11 @@ DICTIONARY = np.column_stack([np.ones(30), X, X**2])
         ({"random_state": -1}, "random_state must be a whole number"),
         ({"callback": 3}, "callback must be a function"),
         ({"noise_variance": -1}, "noise_variance must be"),
-        ({"noise_interval": 0}, "noise_interval must be a whole number"),
-        ({"Phi": DICTIONARY[:, 1:], "init": "bias"}, "add a column of ones"),
+        (
+            {"Phi": DICTIONARY[:, 1:], "solver": BottomUp(init="bias")},
+            "add a column of ones",
+        ),
         ({"sample_weight": np.zeros(30)}, "zero for every row"),
-        ({"selection": "none"}, "selection must be one of"),
     ],
 )
 def test_sparse_bayes(arguments, message):

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from oracles import laplace_evidence
+from problems import read_only, reference
 from scipy.special import expit
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.metrics import log_loss
@@ -15,7 +16,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from relvec import RVC, Status
 from relvec.data import two_mixtures
 
-X, Y = two_mixtures(120, seed=2)
+X, Y = read_only(*two_mixtures(120, seed=2))
 GAMMA = 1 / 0.5**2
 
 
@@ -127,17 +128,15 @@ def test_probabilities_are_worth_something():
 
 
 @pytest.mark.slow
-def test_ripley(data_folder):
+def test_ripley():
     """A hundred of the 250 training rows, width 0.5, over twenty draws."""
-    table = pd.read_csv(data_folder / "ripley.csv")
-    train, test = (table[table["split"] == part] for part in ("train", "test"))
+    case = reference("ripley_250")
     vectors, errors = [], []
     for seed in range(20):
         rows = np.random.default_rng(seed).permutation(250)[:100]
-        draw = train.iloc[rows]
-        model = RVC(gamma=GAMMA).fit(draw.iloc[:, :2], draw["target"])
+        model = RVC(gamma=GAMMA).fit(case["X"][rows], case["y"][rows])
         vectors.append(len(model.relevance_))
-        errors.append(1 - model.score(test.iloc[:, :2], test["target"]))
+        errors.append(1 - model.score(case["X_test"], case["y_test"]))
 
     assert np.mean(vectors) <= 6
     assert np.mean(errors) <= 0.105

@@ -8,7 +8,7 @@ from sklearn.base import is_classifier
 from sklearn.gaussian_process import kernels as gaussian_process
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from relvec import RVC, RVR, Adaptive
+from relvec import RVC, RVR, Adaptive, BottomUp, LengthScales
 from relvec.estimators import FitWarning
 from relvec.kernels import CompactMatern, Gaussian, Matern
 
@@ -26,12 +26,12 @@ ESTIMATORS = [
     RVR(kernel=None),
     RVR(noise_variance=0.5),
     RVR(fit_intercept=False),
-    RVR(init="bias"),
+    RVR(solver=BottomUp(init="bias")),
     RVC(),
     RVC(kernel="linear"),
     RVC(kernel=None),
     RVC(fit_intercept=False),
-    RVC(init="bias"),
+    RVC(solver=BottomUp(init="bias")),
     RVR(kernel=Matern()),
     RVR(kernel=CompactMatern()),
     RVR(kernel=[Gaussian(), "linear"]),
@@ -41,20 +41,20 @@ ESTIMATORS = [
     RVR(solver="variational"),
     RVR(warm_start=True),
     RVC(solver="em", tol=1e-2),
-    RVC(solver="variational"),
+    RVC(solver="variational", tol=1e-2),
     RVC(multi_class="mrvm1"),
     RVC(multi_class="softmax"),
     RVC(multi_class="ovr"),
     RVC(multi_class="ovo"),
     RVR(kernel=[Gaussian(), "linear"], kernel_learning="weights"),
     RVC(multi_class="mrvm2"),
-    RVR(kernel_learning="width", n_restarts=2),
-    RVR(kernel_learning="auto", n_restarts=2),
-    RVR(kernel_learning="adaptive"),
-    RVR(Matern(), kernel_learning="adaptive-ard", n_restarts=2),
+    RVR(kernel_learning=LengthScales("width", n_restarts=1)),
+    RVR(kernel_learning=LengthScales("auto", n_restarts=1)),
+    RVR(kernel_learning=LengthScales("adaptive", n_restarts=2)),
+    RVR(Matern(), kernel_learning=LengthScales("adaptive-ard", n_restarts=1)),
     RVR(kernel_learning=Adaptive()),
-    RVC(kernel_learning="ard", n_restarts=2),
-    RVC(kernel_learning="width", multi_class="ovr", n_restarts=2),
+    RVC(kernel_learning=LengthScales("ard", n_restarts=1)),
+    RVC(kernel_learning=LengthScales("width", n_restarts=2), multi_class="ovr"),
     RVC(kernel_learning="adaptive"),
 ]
 

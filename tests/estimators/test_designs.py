@@ -6,18 +6,17 @@ import re
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from problems import read_only, ripples
 from sklearn.base import clone
 
-from relvec import RVC, RVR
+from relvec import RVC, RVR, BottomUp
 from relvec.data import noisy_sinc, scan, two_mixtures
 from relvec.evidence import pooled
 
 NOISE = 0.1
-RNG = np.random.default_rng(3)
-X = RNG.uniform(-10, 10, (1200, 2))
-Y = np.sinc(np.hypot(X[:, 0], X[:, 1]) / np.pi) + NOISE * RNG.standard_normal(1200)
-POINTS, LABELS = two_mixtures(600, seed=0)
-WEIGHTS = RNG.integers(0, 3, 1200).astype(float)
+X, Y = ripples(1200, seed=3, noise=NOISE)
+POINTS, LABELS = read_only(*two_mixtures(600, seed=0))
+WEIGHTS = read_only(np.random.default_rng(4).integers(0, 3, 1200).astype(float))
 
 DESIGNS = ["low-rank", "streamed"]
 
@@ -76,7 +75,7 @@ def test_classification_agrees_with_the_dense_one(design, dense_classification):
     expected = dense_classification.predict_proba(POINTS)[:, 1]
 
     assert np.mean(np.abs(found - expected)) < 0.01
-    assert_allclose(model.log_evidence_, dense_classification.log_evidence_, atol=1.0)
+    assert_allclose(model.log_evidence_, dense_classification.log_evidence_, atol=0.01)
 
 
 @pytest.mark.parametrize("design", ["dense", *DESIGNS])
@@ -116,7 +115,7 @@ def test_weighted_classification_agrees_with_the_dense_one(design):
 @pytest.mark.parametrize("design", DESIGNS)
 def test_both_schedules_run_on_every_design(design, schedule):
     x, y = noisy_sinc(200, seed=0)
-    model = RVR(gamma=1 / 3**2, design=design, schedule=schedule).fit(x, y)
+    model = RVR(gamma=1 / 3**2, design=design, solver=BottomUp(schedule)).fit(x, y)
 
     assert model.score(x, np.sinc(x[:, 0] / np.pi)) > 0.98
     assert model.status_.success
@@ -133,12 +132,12 @@ def test_kernels_that_are_not_definite_go_through_blocks():
     for kernel in ("sigmoid", cauchy):
         dense = RVR(kernel, gamma=0.1, design="dense", candidates=50).fit(x, y)
         model = RVR(kernel, gamma=0.1, design="streamed", candidates=50).fit(x, y)
-        assert_allclose(model.predict(x), dense.predict(x), atol=0.1 * NOISE)
+        assert_allclose(model.predict(x), dense.predict(x), atol=1e-3 * NOISE)
 
 
-def test_features_as_dictionary():
-    features = RNG.standard_normal((800, 30))
-    target = features[:, 3] - 2 * features[:, 17] + 0.1 * RNG.standard_normal(800)
+def test_features_as_dictionary(rng):
+    features = rng.standard_normal((800, 30))
+    target = features[:, 3] - 2 * features[:, 17] + 0.1 * rng.standard_normal(800)
     dense = RVR(kernel=None, design="dense").fit(features, target)
     model = RVR(kernel=None, design="streamed").fit(features, target)
 
@@ -148,10 +147,10 @@ def test_features_as_dictionary():
 
 
 @pytest.mark.parametrize("n_features", [2, 13])
-def test_many_features(n_features):
+def test_many_features(n_features, rng):
     """Distances are computed in another way beyond twelve features."""
-    rows = RNG.standard_normal((300, n_features))
-    target = rows[:, 0] + 0.1 * RNG.standard_normal(300)
+    rows = rng.standard_normal((300, n_features))
+    target = rows[:, 0] + 0.1 * rng.standard_normal(300)
     dense = RVR(gamma=1e-3, design="dense").fit(rows, target)
     model = RVR(gamma=1e-3, design="streamed").fit(rows, target)
 
@@ -168,7 +167,7 @@ def test_all_rows_are_candidates_by_default_while_they_are_few(dense_regression)
 
 
 def test_auto_draws_a_limited_number(monkeypatch):
-    monkeypatch.setattr("relvec.estimators.candidates.MOST_CANDIDATES", 60)
+    monkeypatch.setattr("relvec.estimators.validation.MOST_CANDIDATES", 60)
     few = regression().fit(X, Y)
     same = regression(candidates=60).fit(X, Y)
     all_of_them = regression(candidates="all").fit(X, Y)
@@ -197,8 +196,8 @@ def test_draws_are_spread_over_all_rows():
 
 
 @pytest.mark.parametrize("design", ["dense", *DESIGNS])
-def test_centres_of_ones_own(design):
-    centres = RNG.uniform(-10, 10, (80, 2))
+def test_centres_of_ones_own(design, rng):
+    centres = rng.uniform(-10, 10, (80, 2))
     model = regression(design=design, candidates=centres).fit(X, Y)
     rows = {tuple(row) for row in centres}
 
@@ -227,8 +226,8 @@ def test_fewer_candidates_where_no_more_fit():
         RVR(gamma=500.0, memory_budget="3MB", candidates="all").fit(X, Y)
 
 
-def test_features_are_never_left_out_for_a_budget():
-    features = RNG.standard_normal((1000, 300))
+def test_features_are_never_left_out_for_a_budget(rng):
+    features = rng.standard_normal((1000, 300))
     with pytest.raises(ValueError, match=r"1,000 rows × 301 functions.*leave out feat"):
         RVR(kernel=None, memory_budget="100kB").fit(features, features[:, 7])
 
@@ -238,18 +237,19 @@ def test_features_are_never_left_out_for_a_budget():
 
 @pytest.mark.parametrize("design", ["dense", *DESIGNS])
 @pytest.mark.parametrize("kernel", ["rbf", "linear", "poly", None])
-def test_single_precision_rows_give_nearly_the_same_model(design, kernel):
+def test_single_precision_rows_give_nearly_the_same_model(design, kernel, rng):
     if kernel is None and design == "low-rank":
         design = "auto"
-    target = X[:, 0] - 0.1 * X[:, 1] ** 2 + RNG.standard_normal(1200)
-    parameters = {"gamma": 0.02, "design": design, "candidates": 60}
+    target = X[:, 0] - 0.1 * X[:, 1] ** 2 + rng.standard_normal(1200)
+    count = "auto" if kernel is None else 60
+    parameters = {"gamma": 0.02, "design": design, "candidates": count}
     double = RVR(kernel, **parameters).fit(X, target)
     single = RVR(kernel, **parameters).fit(X.astype(np.float32), target)
     mean = single.predict(X.astype(np.float32))
 
     assert mean.dtype == np.float64
-    assert_allclose(mean, double.predict(X), atol=0.02)
-    assert_allclose(single.log_evidence_, double.log_evidence_, atol=0.1)
+    assert_allclose(mean, double.predict(X), atol=1e-3)
+    assert_allclose(single.log_evidence_, double.log_evidence_, atol=0.01)
 
 
 def test_single_precision_vectors_stay_as_they_were():
@@ -267,7 +267,7 @@ def test_single_precision_classification():
     assert_allclose(
         single.predict_proba(POINTS.astype(np.float32)),
         double.predict_proba(POINTS),
-        atol=0.02,
+        atol=1e-3,
     )
 
 

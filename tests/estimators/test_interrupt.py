@@ -5,13 +5,14 @@ import signal
 
 import numpy as np
 import pytest
+from problems import read_only
 from sklearn.exceptions import NotFittedError
 
 from relvec import RVR, sparse_bayes
 from relvec.data import noisy_sinc
 from relvec.kernels import Gaussian
 
-X, Y = noisy_sinc(40, seed=0)
+X, Y = read_only(*noisy_sinc(40, seed=0))
 
 
 @pytest.fixture(autouse=True)

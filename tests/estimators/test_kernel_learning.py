@@ -9,11 +9,12 @@ from sklearn.base import clone
 from sklearn.datasets import make_friedman1
 from sklearn.exceptions import ConvergenceWarning
 
-from relvec import RVC, RVR, Adaptive, FitWarning, Status
+from relvec import RVC, RVR, Adaptive, FitWarning, LengthScales, Status
 from relvec.data import noisy_sinc, scan, two_mixtures
-from relvec.estimators.learning.starts import Distances
-from relvec.estimators.learning.trials import Trials
+from relvec.evidence import Deadline
+from relvec.kernel_search.starts import Distances
 from relvec.kernels import CompactMatern, Gaussian, Linear, Matern, Polynomial
+from relvec.modelling import fit
 
 MODES = ["width", "ard", "auto", "adaptive", "adaptive-ard", Adaptive(5, 5)]
 
@@ -71,7 +72,7 @@ def test_the_learned_kernel_is_one_that_can_be_given(by_feature):
     again = pickle.loads(pickle.dumps(model))
     again.set_params(kernel=model.kernel_, kernel_learning=None, warm_start=True)
     assert again.fit(X, y).log_evidence_ >= model.log_evidence_ - 1e-6
-    assert_allclose(again.predict(X), model.predict(X), atol=0.2)
+    assert_allclose(again.predict(X), model.predict(X), atol=1e-3)
 
 
 def test_features_without_influence_fade(by_feature):
@@ -139,7 +140,7 @@ def test_every_dictionary_is_told():
     assert np.all(np.diff(tried["length_scale"][:, 0]) < 0)
     assert np.all(tried["n_rows"] == len(X))
     assert losses[chosen].min() <= losses.min() + 0.02
-    assert_allclose(tried["log_evidence"][chosen[-1]], model.log_evidence_, atol=0.5)
+    assert_allclose(tried["log_evidence"][chosen[-1]], model.log_evidence_, atol=1e-3)
 
 
 @pytest.mark.parametrize("mode", ["adaptive", "adaptive-ard", Adaptive(5, 5)], ids=str)
@@ -186,7 +187,9 @@ def test_other_kernels_of_a_list_stay(mode):
 @pytest.mark.parametrize("criterion", ["auto", "loo", "gcv", "evidence", "cv"])
 def test_the_best_by_every_criterion_is_kept(criterion):
     X, y = noisy_sinc(60, seed=1)
-    model = RVR(kernel_learning="ard", criterion=criterion, n_restarts=4).fit(X, y)
+    model = RVR(
+        kernel_learning=LengthScales("ard", criterion=criterion, n_restarts=4)
+    ).fit(X, y)
     history = model.kernel_history_
     chosen = np.isclose(history["length_scale"][:, 0], model.length_scales_[0])
 
@@ -204,7 +207,7 @@ def test_a_process_finds_scales_where_rows_are_few():
     X, y = make_friedman1(100, noise=1.0, random_state=1)
     Z, mean = make_friedman1(500, noise=0.0, random_state=2)
     proposed, searched = (
-        RVR(kernel_learning="ard", criterion=criterion).fit(X, y)
+        RVR(kernel_learning=LengthScales("ard", criterion=criterion)).fit(X, y)
         for criterion in ("auto", "gcv")
     )
 
@@ -217,7 +220,7 @@ def test_a_process_finds_scales_where_rows_are_few():
 def test_a_process_charges_nothing_for_many_vectors():
     X, y, mean = waves(150)
     proposed, charged = (
-        RVR(kernel_learning="width", criterion=criterion).fit(X, y)
+        RVR(kernel_learning=LengthScales("width", criterion=criterion)).fit(X, y)
         for criterion in ("auto", "gcv")
     )
 
@@ -243,7 +246,9 @@ def test_auto_is_the_better_of_both():
 
 def test_one_restart_is_one_width():
     X, y = noisy_sinc(60, seed=1)
-    model = RVR(kernel_learning="ard", n_restarts=1, criterion="evidence").fit(X, y)
+    model = RVR(
+        kernel_learning=LengthScales("ard", n_restarts=1, criterion="evidence")
+    ).fit(X, y)
     evidence = model.kernel_history_["log_evidence"]
 
     assert model.log_evidence_ == evidence.max() > evidence[0]
@@ -254,7 +259,7 @@ def test_many_rows_are_learned_from_a_part():
     X, y = noisy_sinc(3000, seed=0)
     truth = np.sinc(X[:, 0] / np.pi)
     for mode in ("width", "adaptive"):
-        model = RVR(kernel_learning=mode, n_restarts=4).fit(X, y)
+        model = RVR(kernel_learning=LengthScales(mode, n_restarts=4)).fit(X, y)
         assert rmse(model, X, truth) < 0.02
         assert_allclose(model.relevance_vectors_, X[model.relevance_])
         assert model.relevance_.max() > 2000
@@ -263,7 +268,7 @@ def test_many_rows_are_learned_from_a_part():
 @pytest.mark.parametrize("mode", ["ard", "adaptive"])
 def test_blocks(mode):
     X, y = noisy_sinc(300, seed=0)
-    model = RVR(kernel_learning=mode, n_restarts=3).fit(
+    model = RVR(kernel_learning=LengthScales(mode, n_restarts=3)).fit(
         scan(X, target=y, block_rows=70)
     )
     assert np.sqrt(np.mean((model.predict(X) - y) ** 2)) < 0.12
@@ -296,9 +301,10 @@ def test_two_classes(mode):
 @pytest.mark.parametrize("mode", ["width", "ard", "adaptive"])
 def test_several_classes(mode, multi_class):
     rng = np.random.default_rng(0)
-    X = rng.standard_normal((90, 3))
-    y = np.digitize(X[:, 0] + 0.2 * rng.standard_normal(90), [-0.5, 0.5])
-    model = RVC(kernel_learning=mode, multi_class=multi_class, n_restarts=3).fit(X, y)
+    X = rng.standard_normal((60, 3))
+    y = np.digitize(X[:, 0] + 0.2 * rng.standard_normal(60), [-0.5, 0.5])
+    learning = LengthScales(mode, n_restarts=2)
+    model = RVC(kernel_learning=learning, multi_class=multi_class).fit(X, y)
 
     assert model.score(X, y) > 0.8
     if mode == "ard":
@@ -310,7 +316,9 @@ def test_several_classes(mode, multi_class):
 def test_every_trial_is_told(caplog):
     X, y = noisy_sinc(40, seed=0)
     with caplog.at_level("INFO", logger="relvec"):
-        model = RVR(kernel_learning="width", n_restarts=3, verbose=1).fit(X, y)
+        model = RVR(kernel_learning=LengthScales("width", n_restarts=3), verbose=1).fit(
+            X, y
+        )
     told = [r for r in caplog.messages if r.startswith("length scale")]
 
     assert len(told) == len(model.kernel_history_["criterion"])
@@ -319,12 +327,16 @@ def test_every_trial_is_told(caplog):
 @pytest.mark.parametrize(("criterion", "judged"), [("gcv", 3), ("auto", 2)])
 def test_a_trial_that_is_stopped_is_the_last(monkeypatch, criterion, judged):
     """Whichever is best, the status says that there was no time for more."""
-    left = iter([None, None, 1e-9])
-    monkeypatch.setattr(Trials, "seconds_left", property(lambda _: next(left)))
-    monkeypatch.setattr(Trials, "out_of_time", lambda _: False)
+    deadlines = iter([Deadline(), Deadline(), Deadline.after(0)])
+    monkeypatch.setattr(
+        "relvec.kernel_search.trials.fit",
+        lambda spec, data, **start: fit(spec.until(next(deadlines)), data, **start),
+    )
     X, y, _ = two_of_five(100)
     with pytest.warns(ConvergenceWarning, match="max_seconds"):
-        model = RVR(kernel_learning="width", criterion=criterion).fit(X, y)
+        model = RVR(kernel_learning=LengthScales("width", criterion=criterion)).fit(
+            X, y
+        )
 
     assert model.status_ is Status.MAX_SECONDS
     assert len(model.kernel_history_["criterion"]) == judged
@@ -343,7 +355,7 @@ def test_a_model_travels_and_begins_anew(by_feature):
 
 def test_what_was_learned_is_gone_when_nothing_is_learned():
     X, y = noisy_sinc(50, seed=0)
-    model = RVR(kernel_learning="width", n_restarts=3).fit(X, y)
+    model = RVR(kernel_learning=LengthScales("width", n_restarts=3)).fit(X, y)
     model.set_params(kernel_learning=None).fit(X, y)
 
     assert_allclose(model.predict(X), RVR().fit(X, y).predict(X))
@@ -376,12 +388,13 @@ def test_nothing_to_learn(mode, target):
     }[target]
     if target == "one row":
         X, y = X[:1], y[:1]
-    model = RVR(kernel_learning=mode, n_restarts=3).fit(X, y)
+    learning = LengthScales(mode, n_restarts=3) if isinstance(mode, str) else mode
+    model = RVR(kernel_learning=learning).fit(X, y)
 
     assert np.all(np.isfinite(model.predict(X)))
     assert np.all(np.isfinite(model.feature_relevance_))
     if target == "line":
-        assert_allclose(model.predict(X), y, atol=0.2)
+        assert_allclose(model.predict(X), y, atol=0.02)
     if len(model.relevance_):
         assert np.all(model.length_scales_ > 1e-3)
         assert np.all(model.length_scales_ < 1e4)
@@ -400,11 +413,22 @@ def test_features_that_do_not_vary(mode):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
+        ({"mode": "weights"}, "mode must be one of 'width', 'ard'"),
+        ({"criterion": "aic"}, "criterion must be one of"),
+        ({"n_restarts": 0}, "n_restarts must be a whole number"),
+        ({"mode": "adaptive", "criterion": "cv"}, "choose another"),
+    ],
+)
+def test_bad_settings(settings, message):
+    with pytest.raises(ValueError, match=message):
+        LengthScales(**settings)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
         ({"kernel_learning": "magic"}, "kernel_learning must be None, one of 'width'"),
         ({"kernel_learning": 3}, "kernel_learning must be None"),
-        ({"criterion": "aic"}, "criterion"),
-        ({"n_restarts": 0}, "n_restarts"),
-        ({"kernel_learning": "adaptive", "criterion": "cv"}, "choose another"),
         ({"kernel": "linear"}, "needs a kernel with a length scale"),
         ({"kernel": None}, "needs a kernel with a length scale"),
         ({"kernel": Polynomial()}, "needs a kernel with a length scale"),
@@ -413,7 +437,7 @@ def test_features_that_do_not_vary(mode):
         ({"kernel": [Gaussian(), Matern()]}, "the list has 2 that have them"),
     ],
 )
-def test_bad_settings(settings, message):
+def test_bad_parameters(settings, message):
     X, y = noisy_sinc(20, seed=0)
     settings = {"kernel_learning": "width", **settings}
     with pytest.raises(ValueError, match=message):

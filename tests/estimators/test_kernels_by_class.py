@@ -3,14 +3,15 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from problems import read_only
 from sklearn.datasets import make_blobs
 from sklearn.metrics.pairwise import rbf_kernel
 
 from relvec import RVC
 from relvec.kernels import Gaussian, Linear
 
-X, Y = make_blobs(90, centers=3, cluster_std=2.5, random_state=3)
-NEW = np.random.default_rng(0).uniform(-15, 15, (200, 2))
+X, Y = read_only(*make_blobs(90, centers=3, cluster_std=2.5, random_state=3))
+NEW = read_only(np.random.default_rng(0).uniform(-15, 15, (200, 2)))
 MODES = ["ovr", "ovo"]
 GAMMA = 0.05
 KEYS = {"ovr": [0, 1, 2], "ovo": [(0, 1), (0, 2), (1, 2)]}
@@ -112,4 +113,6 @@ def test_gamma_is_that_of_all_rows():
     gamma = 1 / (2 * X.var())
     model = RVC(multi_class="ovo").fit(X, Y)
 
-    assert_allclose([one.gamma for one in model.estimators_], gamma)
+    kernels = [one.basis.groups[0].kernel for one in model.model_.models]
+    scale = Gaussian.from_gamma(gamma).length_scale
+    assert_allclose([kernel.length_scale for kernel in kernels], scale)

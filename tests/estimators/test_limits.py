@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from problems import read_only
 from sklearn.datasets import make_friedman1
 
 from relvec import RVC, RVR, Status
@@ -12,7 +13,7 @@ from relvec.data import noisy_sinc
 from relvec.design import DenseDesign
 from relvec.estimators import FitWarning
 
-X, Y = make_friedman1(60, noise=1.0, random_state=0)
+X, Y = read_only(*make_friedman1(60, noise=1.0, random_state=0))
 LABELS = (np.median(Y) < Y).astype(int)
 SPAN = X * 10.0 ** np.linspace(-150, 150, X.shape[1])
 

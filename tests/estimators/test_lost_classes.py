@@ -4,20 +4,25 @@ import warnings
 
 import numpy as np
 import pytest
+from problems import read_only
 from sklearn.utils.class_weight import compute_sample_weight
 
-from relvec import RVC, FitWarning
+from relvec import RVC, FittedModel, FitWarning
 from relvec.data import scan
-from relvec.estimators import lost_classes
 from relvec.kernels import Gaussian
 
-RNG = np.random.default_rng(3)
-SIDE = np.repeat([-2.0, 2.0], 150)
-X = RNG.normal(0, 1, (300, 2)) + np.c_[SIDE, np.zeros(300)]
-RARE = RNG.choice(300, 4, replace=False)
-THREE = np.where(SIDE < 0, "left", "right").astype(object)
-THREE[RARE] = "rare"
-TWO = np.isin(np.arange(300), RARE)
+SIDE = read_only(np.repeat([-2.0, 2.0], 150))
+
+
+def two_sides(seed):
+    """Rows on two sides, and which four of them are rare."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(0, 1, (300, 2)) + np.c_[SIDE, np.zeros(300)]
+    return X, np.isin(np.arange(300), rng.choice(300, 4, replace=False))
+
+
+X, TWO = read_only(*two_sides(3))
+THREE = read_only(np.where(TWO, "rare", np.where(SIDE < 0, "left", "right")))
 WORDS = r"no relevance vector and no prediction .* for class 'rare' \(4 of 300 rows\)"
 
 
@@ -52,10 +57,10 @@ def test_the_remedy_helps(mode):
 
 
 def test_rows_are_classified_only_if_a_class_has_no_vector(monkeypatch):
-    def refused(decision):
+    def refused(model, X):
         raise AssertionError
 
-    monkeypatch.setattr(lost_classes, "probabilities", refused)
+    monkeypatch.setattr(FittedModel, "predictive", refused)
     labels = np.where(SIDE < 0, "left", "right")
     model = RVC(Gaussian(0.5), fit_intercept=False).fit(X, labels)
     assert set(labels[model.relevance_]) == {"left", "right"}

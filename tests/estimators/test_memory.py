@@ -5,17 +5,17 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
+from problems import drawn, read_only, ripples
+from sklearn.base import clone
 
 from relvec import RVC, RVR
 from relvec.data import scan
 from relvec.kernels import Gaussian
 
-RNG = np.random.default_rng(2)
 N_ROWS = 8_000
-X = RNG.uniform(-10, 10, (N_ROWS, 2))
-Y = np.sinc(np.hypot(X[:, 0], X[:, 1]) / np.pi) + 0.1 * RNG.standard_normal(N_ROWS)
-LABELS = (Y > 0.1).astype(int)
-NOISY = Y + 2 * RNG.standard_normal(N_ROWS) + 3 * (np.abs(X[:, 0]) < 0.1)
+X, Y = ripples(N_ROWS, seed=2)
+LABELS = read_only((Y > 0.1).astype(int))
+NOISY = read_only(Y + 2 * drawn(3, N_ROWS) + 3 * (np.abs(X[:, 0]) < 0.1))
 MEGABYTE = 1e6
 
 
@@ -32,7 +32,7 @@ def peak_bytes(work):
 class Counting:
     """A positive definite kernel that counts the entries it was asked for."""
 
-    kernel: object = Gaussian(2.0)
+    kernel: object = field(default_factory=lambda: Gaussian(2.0))
     entries: int = 0
     calls: list = field(default_factory=list)
 
@@ -64,7 +64,8 @@ BUDGETS = {
 @pytest.mark.parametrize("name", BUDGETS)
 def test_regression_stays_within_its_budget(name):
     """Rough kernels cannot say much about noise, so that vectors stay few."""
-    model, megabytes = BUDGETS[name]
+    asked, megabytes = BUDGETS[name]
+    model = clone(asked)
     target = NOISY if model.gamma == 30.0 else Y
     target = np.tanh(X[:, 0]) + 5 * Y if model.kernel == "sigmoid" else target
     model.set_params(memory_budget=megabytes * MEGABYTE)
@@ -103,10 +104,10 @@ def test_a_larger_budget_is_used():
 
 
 @pytest.mark.parametrize("design", ["auto", "dense", "low-rank", "streamed"])
-def test_wide_rows_in_single_precision_are_not_copied(design):
+def test_wide_rows_in_single_precision_are_not_copied(design, rng):
     """Their double would be 80 MB; blocks of them are of constant size."""
-    wide = RNG.standard_normal((4000, 2500), dtype=np.float32)
-    target = wide[:, 0] + 0.1 * RNG.standard_normal(4000)
+    wide = rng.standard_normal((4000, 2500), dtype=np.float32)
+    target = wide[:, 0] + 0.1 * rng.standard_normal(4000)
     model = RVR(
         gamma=1e-5, candidates=20, design=design, memory_budget="50MB", max_iter=3
     )
@@ -117,10 +118,10 @@ def test_wide_rows_in_single_precision_are_not_copied(design):
     assert peak_bytes(lambda: model.predict(wide)) < 60 * MEGABYTE
 
 
-def evaluations(model, n_rows):
+def evaluations(rng, model, n_rows):
     kernel = Counting()
-    rows = RNG.uniform(-10, 10, (n_rows, 2))
-    target = np.sinc(rows[:, 0]) + 0.3 * RNG.standard_normal(n_rows)
+    rows = rng.uniform(-10, 10, (n_rows, 2))
+    target = np.sinc(rows[:, 0]) + 0.3 * rng.standard_normal(n_rows)
     if isinstance(model, RVC):
         target = (target > 0).astype(int)
     model.set_params(kernel=kernel, candidates=300, max_iter=8)
@@ -132,10 +133,10 @@ def evaluations(model, n_rows):
 @pytest.mark.parametrize(
     "model", [RVR(), RVR(design="streamed"), RVC(), RVC(design="streamed")], ids=str
 )
-def test_work_is_linear_in_the_number_of_rows(model):
+def test_work_is_linear_in_the_number_of_rows(model, rng):
     """Kernel evaluations per row do not grow; no matrix of all pairs is formed."""
-    small, _ = evaluations(model, 10_000)
-    large, _ = evaluations(model, 40_000)
+    small, _ = evaluations(rng, clone(model), 10_000)
+    large, _ = evaluations(rng, clone(model), 40_000)
 
     assert large.entries / 40_000 < 1.6 * small.entries / 10_000
     assert max(rows * columns for rows, columns in large.calls) <= 301 * 40_000
@@ -162,8 +163,8 @@ def test_predicting_takes_no_more_memory_for_more_rows(make):
     assert peaks[1] - peaks[0] < 8 * 8 * 200_000
 
 
-def test_predicting_wide_rows_takes_constant_memory():
-    rows = RNG.standard_normal((2000, 400))
+def test_predicting_wide_rows_takes_constant_memory(rng):
+    rows = rng.standard_normal((2000, 400))
     model = RVR(gamma=1e-4, candidates=20).fit(rows, rows[:, 0] + 0.1 * rows[:, 1])
     many = np.resize(rows, (20_000, 400))
 

@@ -9,7 +9,7 @@ from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from relvec import RVC, FitWarning, Mrvm1, Mrvm2, Status
+from relvec import RVC, BottomUp, FitWarning, LengthScales, Mrvm1, Mrvm2, Status
 from relvec.data import scan, two_mixtures
 from relvec.kernels import Gaussian
 
@@ -72,13 +72,13 @@ def test_auto_is_logistic_for_two_classes_and_mrvm1_beyond():
     assert two.dual_coef_.ndim == 1
 
 
-def test_of_two_classes_mrvm1_keeps_only_what_is_worth_a_nat():
+def test_of_two_classes_mrvm1_keeps_only_what_is_worth_a_nat(monkeypatch):
     """Without any one of its vectors, re-estimated, it is a nat lower or nearly so."""
     X, y = two_mixtures(200, seed=3)
-    free = RVC(gamma=4.0, multi_class="mrvm1")
-    free._maximiser = lambda problem, solver: solver.maximiser
     K = Gaussian(0.5)(X, X)
-    free.fit(X, y)
+    with monkeypatch.context() as without:
+        without.setattr("relvec.modelling.families.classes.Probit.price", 0.0)
+        free = RVC(gamma=4.0, multi_class="mrvm1").fit(X, y)
     model = RVC(gamma=4.0, multi_class="mrvm1").fit(X, y)
     kept = model.relevance_
 
@@ -116,9 +116,9 @@ def test_the_evidence_rises_and_the_trace_tells_more():
     X, y = blobs()
     model = RVC(gamma=0.1, multi_class="mrvm1").fit(X, y)
     history = model.history_
-    mean, _ = model._latent(X)
-    targets = model.scheme_.targets(y)
-    density = model.scheme_.likelihood.log_density(targets, mean, np.ones(len(y)))
+    mean, _ = model.model_.latent(X)
+    targets = model.model_.family.outputs(y)
+    density = model.model_.family.likelihood.log_density(targets, mean, np.ones(len(y)))
 
     assert model.status_ is Status.CONVERGED
     assert np.diff(history["log_evidence"]).min() > -1e-6
@@ -156,8 +156,8 @@ def test_designs_agree(design):
     dense = RVC(kernel=Gaussian(3.0), design="dense").fit(X, y)
     other = RVC(kernel=Gaussian(3.0), design=design).fit(X, y)
 
-    assert_allclose(other.log_evidence_, dense.log_evidence_, atol=0.05)
-    assert_allclose(other.predict_proba(X), dense.predict_proba(X), atol=0.02)
+    assert_allclose(other.log_evidence_, dense.log_evidence_, atol=1e-3)
+    assert_allclose(other.predict_proba(X), dense.predict_proba(X), atol=1e-3)
 
 
 def test_blocks_of_rows_and_several_kernels():
@@ -178,7 +178,7 @@ def test_top_down_solvers(solver):
 
     assert np.mean(model.predict(X) == expected.predict(X)) > 0.95
     if solver != "variational":
-        assert_allclose(model.log_evidence_, expected.log_evidence_, atol=1.0)
+        assert_allclose(model.log_evidence_, expected.log_evidence_, atol=0.2)
 
 
 def test_features_themselves():
@@ -214,8 +214,8 @@ class TestMrvm1:
         "settings",
         [
             {"design": "low-rank"},
-            {"schedule": "greedy", "tol": 0.1},
-            {"kernel_learning": "width", "n_restarts": 1, "tol": 0.1},
+            {"solver": BottomUp("greedy"), "tol": 0.1},
+            {"kernel_learning": LengthScales("width", n_restarts=1), "tol": 0.1},
         ],
     )
     def test_matched_moments_with_other_settings(self, settings):
@@ -263,7 +263,7 @@ class TestMrvm2:
         alpha = np.mean(K**2, axis=0)
         ridge = np.linalg.inv(K.T @ K + np.diag(alpha)) @ K.T
         weights = ridge @ np.eye(3)[y]
-        likelihood = model.scheme_.likelihood
+        likelihood = model.model_.family.likelihood
         seen = likelihood.pseudo_observations(np.eye(3)[y], K @ weights, np.ones(40))
         weights = ridge @ seen.target
 

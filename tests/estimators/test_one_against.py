@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
+from problems import read_only
 from sklearn.base import clone
 from sklearn.datasets import make_blobs
 from sklearn.exceptions import NotFittedError
@@ -13,8 +14,8 @@ from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 from relvec import RVC, Status
 from relvec.data import scan
 
-X, Y = make_blobs(90, centers=3, cluster_std=2.5, random_state=3)
-NEW = np.random.default_rng(0).uniform(-15, 15, (200, 2))
+X, Y = read_only(*make_blobs(90, centers=3, cluster_std=2.5, random_state=3))
+NEW = read_only(np.random.default_rng(0).uniform(-15, 15, (200, 2)))
 NAMES = np.array(["plum", "fig", "kiwi"])[Y]  # classes_ in another order than Y
 MODES = ["ovr", "ovo"]
 GAMMA = 0.05
@@ -111,9 +112,9 @@ def test_two_classes_are_the_binary_model(mode):
     assert np.array_equal(decision, binary.decision_function(NEW))
 
 
-WEIGHT = np.random.default_rng(4).integers(0, 3, len(X)).astype(float)
+WEIGHT = read_only(np.random.default_rng(4).integers(0, 3, len(X)).astype(float))
 # A row of weight zero may be anything, also of a class that no other row has.
-STRANGE = np.where(WEIGHT == 0, 7, Y)
+STRANGE = read_only(np.where(WEIGHT == 0, 7, Y))
 
 
 @pytest.mark.parametrize("mode", MODES)

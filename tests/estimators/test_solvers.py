@@ -7,8 +7,19 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.stats import t as student_t
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV
 
-from relvec import RVC, RVR, Hyperprior, Status, TopDown, sparse_bayes
+from relvec import (
+    RVC,
+    RVR,
+    BottomUp,
+    Hyperprior,
+    LengthScales,
+    Mrvm2,
+    Status,
+    TopDown,
+    sparse_bayes,
+)
 from relvec.data import noisy_sinc, two_mixtures
 from relvec.kernels import Gaussian
 
@@ -41,14 +52,16 @@ class TestVariational:
     def test_the_predictive_distribution_is_students(self):
         X, y = noisy_sinc(12, seed=0)
         prior = Hyperprior(c=1.5, d=0.01)
-        model = RVR(gamma=1 / 9, solver="variational", hyperprior=prior).fit(X, y)
+        model = RVR(gamma=1 / 9, solver=TopDown("variational", hyperprior=prior)).fit(
+            X, y
+        )
         mean, std = model.predict(X, return_std=True)
         lower, upper = model.predict_interval(X, level=0.8)
 
         freedom = 2 * 1.5 + 12
         assert model.degrees_of_freedom_ == freedom
         assert_allclose((lower + upper) / 2, mean)
-        _, variance = model._moments(X)
+        variance = model.model_.latent(X)[1][:, 0]
         scale2 = variance + model.noise_variance_ * (freedom - 2) / freedom
         half = student_t(freedom).ppf(0.9) * np.sqrt(scale2)
         assert_allclose(upper - mean, half)
@@ -95,9 +108,9 @@ class TestSettings:
         y = 10 * y
         start = TopDown("em", initial_precision=0.2, initial_noise_variance=4.0)
         with pytest.warns(ConvergenceWarning, match="max_iter"):
-            model = RVR(
-                gamma=1 / 9, solver=start, max_iter=1, fit_intercept=False, polish=False
-            ).fit(X, y)
+            model = RVR(gamma=1 / 9, solver=start, max_iter=1, fit_intercept=False).fit(
+                X, y
+            )
 
         Phi = np.exp(-((X - X.T) ** 2) / 9)
         Sigma = np.linalg.inv(0.2 * np.eye(25) + Phi.T @ Phi / 4.0)
@@ -107,8 +120,8 @@ class TestSettings:
 
     def test_the_noise_moves_every_so_many_steps(self):
         X, y = noisy_sinc(40, seed=3)
-        solver = TopDown("mackay", noise_interval=4)
-        model = RVR(gamma=1 / 9, solver=solver, polish=False).fit(X, y)
+        solver = TopDown("mackay", noise_interval=4, polish=False)
+        model = RVR(gamma=1 / 9, solver=solver).fit(X, y)
         moved = np.flatnonzero(np.diff(model.history_["noise_std"]))
 
         assert set((moved + 2) % 4) == {0}  # differences begin with the second step
@@ -117,7 +130,7 @@ class TestSettings:
     def test_a_low_threshold_leaves_the_constant_model(self):
         X, y = noisy_sinc(40, seed=3)
         with pytest.warns(UserWarning, match="no basis function explains"):
-            model = RVR(solver=TopDown("mackay", prune=1e-9), polish=False).fit(X, y)
+            model = RVR(solver=TopDown("mackay", prune=1e-9, polish=False)).fit(X, y)
 
         assert model.status_ is Status.EMPTY
         assert_allclose(model.predict(X), y.mean())
@@ -125,7 +138,9 @@ class TestSettings:
     def test_a_prior_of_the_noise_in_the_units_of_the_data(self):
         X, y = noisy_sinc(60, seed=0)
         prior = Hyperprior(c=1e5, d=1e5 * 200.0**2)
-        model = RVR(gamma=1 / 9, solver="mackay", hyperprior=prior).fit(X, 1000 * y)
+        model = RVR(gamma=1 / 9, solver=TopDown("mackay", hyperprior=prior)).fit(
+            X, 1000 * y
+        )
 
         assert_allclose(model.noise_variance_**0.5, 200.0, rtol=1e-2)
 
@@ -133,8 +148,10 @@ class TestSettings:
         X, y = noisy_sinc(60, seed=0)
         four = (0.0, 0.0, 10.0, 0.5)
         models = [
-            RVR(gamma=1 / 9, solver="em", hyperprior=four, polish=polish).fit(X, y)
-            for polish in (True, False)
+            RVR(gamma=1 / 9, solver=TopDown("em", hyperprior=four, polish=polish)).fit(
+                X, y
+            )
+            for polish in (None, False)
         ]
         assert models[0].n_iter_ == models[1].n_iter_
 
@@ -142,8 +159,9 @@ class TestSettings:
         rng = np.random.default_rng(0)
         Phi = rng.standard_normal((60, 20))
         y = 3 * Phi[:, 4] - 2 * Phi[:, 11] + 0.1 * rng.standard_normal(60)
-        solver = TopDown("variational", initial_noise_variance=0.1)
-        found = sparse_bayes(Phi, y, solver=solver, hyperprior=Hyperprior(c=1, d=0.01))
+        prior = Hyperprior(c=1, d=0.01)
+        solver = TopDown("variational", initial_noise_variance=0.1, hyperprior=prior)
+        found = sparse_bayes(Phi, y, solver=solver)
 
         assert set(found.relevant) >= {4, 11}
         assert_allclose(found.noise_variance, 0.01, rtol=0.5)
@@ -153,7 +171,7 @@ class TestSettings:
 @pytest.mark.parametrize(("fewest", "number"), [(12, 12), (0.25, 20)])
 def test_min_vectors_stops_on_the_way_down(solver, fewest, number):
     X, y = noisy_sinc(80, seed=0)
-    model = RVR(gamma=1 / 9, solver=solver, min_vectors=fewest)
+    model = RVR(gamma=1 / 9, solver=TopDown(solver, min_vectors=fewest))
     with pytest.warns(ConvergenceWarning, match="min_vectors"):
         model.fit(X, y)
 
@@ -161,11 +179,6 @@ def test_min_vectors_stops_on_the_way_down(solver, fewest, number):
     assert 0 < len(model.relevance_) <= number
     assert np.all(model.history_["n_vectors"][:-1] > number)
     assert np.isfinite(model.predict(X)).all()
-
-
-def test_min_vectors_means_nothing_to_a_search_that_begins_with_none():
-    X, y = noisy_sinc(80, seed=0)
-    assert RVR(gamma=1 / 9, min_vectors=50).fit(X, y).status_ is Status.CONVERGED
 
 
 class TestWarmStart:
@@ -198,7 +211,7 @@ class TestWarmStart:
         X, y = noisy_sinc(60, seed=0)
         model = RVR(gamma=1 / 9, warm_start=True).fit(X, y)
         active, noise = len(model.relevance_), model.noise_variance_
-        model.set_params(solver=solver, polish=False).fit(X, y)
+        model.set_params(solver=TopDown(solver, polish=False)).fit(X, y)
 
         assert_allclose(model.noise_variance_, noise, rtol=0.2)
         assert len(model.relevance_) < 4 * active
@@ -247,36 +260,94 @@ BAD = [
     ({"hyperprior": (0, 0, "c", 0)}, "hyperprior's c must be a number of at least 0"),
     ({"hyperprior": 3}, "hyperprior must be None, a Hyperprior or its four numbers"),
     ({"hyperprior": (1,) * 5}, "hyperprior must be None, a Hyperprior or its four"),
-    ({"hyperprior": (1, 1, 1, 1), "solver": "sequential"}, "flat hyperpriors only"),
-    ({"max_seconds": 0}, "max_seconds must be a positive number; got 0"),
     ({"min_vectors": 0}, "min_vectors must be a whole number of at least 1"),
     ({"min_vectors": 1.5}, "min_vectors must be a whole number of at least 1"),
     ({"min_vectors": True}, "min_vectors must be a whole number of at least 1"),
-    ({"warm_start": "yes"}, "warm_start must be True or False"),
+    ({"update": "newton"}, "update must be one of"),
+    ({"initial_precision": 0}, "initial_precision must be a positive number"),
+    ({"initial_noise_variance": -1}, "initial_noise_variance must be a positive"),
+    ({"noise_interval": 0}, "noise_interval must be a whole number"),
+    ({"prune": 0}, "prune must be a positive number"),
+    ({"polish": "yes"}, "polish must be True or False"),
+    ({"polish": True, "update": "variational"}, "polish=True .* update='variational'"),
+    ({"polish": True, "hyperprior": (1, 1, 0, 0)}, r"polish=True .* hyperprior=\(1, 1"),
 ]
 
 
 @pytest.mark.parametrize(("settings", "message"), BAD)
-@pytest.mark.parametrize("make", [RVR, RVC])
-def test_bad_settings(make, settings, message):
-    X, y = noisy_sinc(20) if make is RVR else two_mixtures(20)
+def test_bad_top_down_settings(settings, message):
     with pytest.raises(ValueError, match=message):
-        make(**{"solver": "em", **settings}).fit(X, y)
-    if "warm_start" not in settings:
-        with pytest.raises(ValueError, match=message):
-            sparse_bayes(np.eye(3), np.arange(3), **{"solver": "em", **settings})
+        TopDown(**settings)
+    # What cannot be made cannot be set either, and nothing is changed.
+    solver = TopDown()
+    with pytest.raises(ValueError, match=message):
+        solver.set_params(**settings)
+    assert solver == TopDown()
 
 
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"update": "newton"}, "update must be one of"),
-        ({"initial_precision": 0}, "initial_precision must be a positive number"),
-        ({"initial_noise_variance": -1}, "initial_noise_variance must be a positive"),
+        ({"schedule": "pools"}, "schedule must be one of 'pool', 'greedy'; got 'pool"),
+        ({"schedule": None}, "schedule must be one of 'pool', 'greedy'; got None"),
+        ({"selection": "best"}, "selection must be one of 'gain', 'random', 'cyclic'"),
+        ({"init": "random"}, "init must be one of 'projection', 'bias'; got 'random'"),
         ({"noise_interval": 0}, "noise_interval must be a whole number"),
-        ({"prune": 0}, "prune must be a positive number"),
     ],
 )
-def test_bad_top_down_settings(settings, message):
+def test_bad_bottom_up_settings(settings, message):
     with pytest.raises(ValueError, match=message):
-        TopDown(**settings)
+        BottomUp(**settings)
+
+
+IGNORED = [
+    (RVC, {"solver": TopDown(initial_noise_variance=1.0)}, "initial_noise_variance of"),
+    (
+        RVC,
+        {"solver": TopDown(hyperprior=(0, 0, 1, 1))},
+        "hyperprior of .* classes have",
+    ),
+    (RVC, {"solver": BottomUp(noise_interval=2)}, "noise_interval of .* classes have"),
+    (RVC, {"multi_class": "mrvm2", "tol": 1e-2}, "tol=0.01 .* multi_class='mrvm2'"),
+    (RVC, {"multi_class": Mrvm2(), "solver": BottomUp("greedy")}, "solver of its own"),
+    (
+        RVR,
+        {"solver": TopDown(noise_interval=3), "noise_variance": 0.1},
+        "noise_interval of .* noise_variance=0.1",
+    ),
+    (RVR, {"kernel": None, "candidates": 5}, "candidates=5 .* kernel=None"),
+    (RVR, {"kernel": "precomputed", "candidates": [[1.0]]}, "kernel='precomputed'"),
+]
+
+
+@pytest.mark.parametrize(("make", "settings", "message"), IGNORED)
+def test_what_would_be_ignored_is_refused(make, settings, message):
+    X, y = noisy_sinc(20) if make is RVR else two_mixtures(20)
+    with pytest.raises(ValueError, match=message):
+        make(**settings).fit(X, y)
+
+
+def test_settings_can_be_searched_over():
+    X, y = noisy_sinc(60, seed=0)
+    model = RVR(gamma=1 / 9, solver=TopDown("em"), kernel_learning=LengthScales())
+    names = model.get_params()
+    assert {"solver__prune", "solver__hyperprior", "kernel_learning__mode"} <= set(
+        names
+    )
+
+    model.set_params(kernel_learning=None)
+    search = GridSearchCV(model, {"solver__min_vectors": [None, 15]}, cv=3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        search.fit(X, y)
+    assert len(set(search.cv_results_["mean_test_score"])) == 2
+    assert model.solver.min_vectors is None  # clones have settings of their own
+
+
+def test_nested_settings_are_checked_as_a_whole():
+    """What is refused together is not set in part."""
+    solver = TopDown(polish=True, hyperprior=Hyperprior())
+    with pytest.raises(ValueError, match="polish=True"):
+        solver.set_params(prune=10.0, hyperprior__c=1.0)
+
+    assert solver == TopDown(polish=True, hyperprior=Hyperprior())

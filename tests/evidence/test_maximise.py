@@ -10,6 +10,7 @@ from problems import gaussian_kernel
 from relvec.data import noisy_sinc
 from relvec.design import DenseDesign
 from relvec.evidence import (
+    Deadline,
     FixedPoint,
     Limits,
     MacKay,
@@ -41,7 +42,7 @@ def test_it_stops_at_max_iter_with_a_usable_model():
 
 
 def test_it_stops_when_time_is_up():
-    fit = maximise(problem(), Sequential(), Limits(max_seconds=1e-9))
+    fit = maximise(problem(), Sequential(), Limits(deadline=Deadline.after(1e-9)))
 
     assert fit.status is Status.MAX_SECONDS
     assert fit.n_iter == 0

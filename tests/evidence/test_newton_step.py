@@ -10,19 +10,18 @@ from relvec.likelihoods import MultinomialProbit
 from relvec.likelihoods.multinomial_probit import contrasts
 from relvec.posterior import Posterior
 
-RNG = np.random.default_rng(3)
 N_ROWS, N_CLASSES, N_ACTIVE = 30, 3, 4
 
 
-def step_problem():
+def step_problem(rng):
     """A problem, the posterior of its pseudo-observations, curvature and slope."""
     labels = np.arange(N_ROWS) % N_CLASSES
     y = contrasts(N_CLASSES)[labels]
     likelihood = MultinomialProbit(contrasts(N_CLASSES))
-    Phi, weights = RNG.standard_normal((N_ROWS, 6)), RNG.uniform(0.5, 2, N_ROWS)
+    Phi, weights = rng.standard_normal((N_ROWS, 6)), rng.uniform(0.5, 2, N_ROWS)
     problem = Problem(DenseDesign.weighted(Phi, weights), y, likelihood, weights)
     active, alpha = np.arange(N_ACTIVE), np.geomspace(1e-2, 1e2, N_ACTIVE)
-    mean = RNG.standard_normal((N_CLASSES - 1, N_ACTIVE))
+    mean = rng.standard_normal((N_CLASSES - 1, N_ACTIVE))
     eta = problem.design.matvec(mean, active)
     seen = likelihood.pseudo_observations(y, eta, weights)
     factor = problem.design.factor(active, alpha, seen.precision)
@@ -37,17 +36,17 @@ def applied(problem, posterior, curvature, step):
     return posterior.prior_precision * step + pulled
 
 
-def test_the_step_solves_the_system():
-    problem, posterior, curvature = step_problem()
-    slope = RNG.standard_normal(posterior.mean.shape)
+def test_the_step_solves_the_system(rng):
+    problem, posterior, curvature = step_problem(rng)
+    slope = rng.standard_normal(posterior.mean.shape)
     step = coupled_step(problem, posterior, curvature, slope)
 
     assert_allclose(applied(problem, posterior, curvature, step), slope, rtol=1e-9)
 
 
-def test_conjugate_gradients_come_close_where_the_mode_is():
-    problem, posterior, curvature = step_problem()
-    slope = 1e-4 * RNG.standard_normal(posterior.mean.shape)
+def test_conjugate_gradients_come_close_where_the_mode_is(rng):
+    problem, posterior, curvature = step_problem(rng)
+    slope = 1e-4 * rng.standard_normal(posterior.mean.shape)
     at = posterior.active, posterior.prior_precision
     exact = step_at_once(problem, *at, curvature, slope)
     step = _in_steps(problem, posterior, curvature, slope)

@@ -5,13 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from problems import drawn
 
 from relvec.kernel_learning import CRITERIA, Judged, gcv_loss, sparsest
 from relvec.likelihoods import Bernoulli, Gaussian, MultinomialProbit, Softmax
 from relvec.likelihoods.multinomial_probit import contrasts
 from relvec.posterior import Posterior
 
-RNG = np.random.default_rng(2)
 N, SIZE = 14, 4
 
 
@@ -35,11 +35,11 @@ def fitted(likelihood, y, weight, functions, alpha):
     return Posterior(np.arange(len(alpha)), alpha, mean, np.array(factor))
 
 
-def judged(likelihood, y, own):
+def judged(rng, likelihood, y, own):
     centred = np.flatnonzero(own >= 0)
     own = (own[centred], centred)
-    functions, alpha = RNG.standard_normal((N, SIZE)), RNG.uniform(0.5, 2, SIZE)
-    weight = RNG.integers(1, 3, N).astype(float)
+    functions, alpha = rng.standard_normal((N, SIZE)), rng.uniform(0.5, 2, SIZE)
+    weight = rng.integers(1, 3, N).astype(float)
     posterior = fitted(likelihood, y, weight, functions, alpha)
     return Judged(y, weight, likelihood, functions, posterior, own, -12.0)
 
@@ -60,14 +60,14 @@ def loo_term(fit, row, kept):
 
 NONE = np.full(SIZE, -1)
 OWN = np.array([3, -1, 8, -1])
-REAL = RNG.standard_normal((N, 2))
+REAL = drawn(2, (N, 2))
 LABELS = np.arange(N) % 3
 
 
 @pytest.mark.parametrize("own", [NONE, OWN], ids=["no centres", "centres"])
-def test_loo_is_exact_for_gaussian_noise(own):
+def test_loo_is_exact_for_gaussian_noise(own, rng):
     """Every row refitted without it, and without the function that is centred on it."""
-    fit = judged(Gaussian(np.array([4.0, 0.5])), REAL, own)
+    fit = judged(rng, Gaussian(np.array([4.0, 0.5])), REAL, own)
     total = 0.0
     for row in range(N):
         total += fit.sample_weight[row] * loo_term(fit, row, np.flatnonzero(own != row))
@@ -85,9 +85,9 @@ def test_loo_is_exact_for_gaussian_noise(own):
     ],
     ids=["Bernoulli", "MultinomialProbit", "Softmax"],
 )
-def test_loo_is_close_for_classes(likelihood, y, part):
+def test_loo_is_close_for_classes(likelihood, y, part, rng):
     """To what refitting the mode gives, and further from the fit itself."""
-    fit = judged(likelihood, y, OWN)
+    fit = judged(rng, likelihood, y, OWN)
     total = 0.0
     for row in range(N):
         total -= fit.sample_weight[row] * loo_term(fit, row, np.flatnonzero(row != OWN))
@@ -99,9 +99,9 @@ def test_loo_is_close_for_classes(likelihood, y, part):
     assert abs(fit.loo - expected) < part * (expected - seen)
 
 
-def test_gcv_is_generalised_cross_validation():
+def test_gcv_is_generalised_cross_validation(rng):
     """For Gaussian noise that is estimated: half the logarithm, and a constant."""
-    y, eta = RNG.standard_normal((40, 1)), 0.5 * RNG.standard_normal((40, 1))
+    y, eta = rng.standard_normal((40, 1)), 0.5 * rng.standard_normal((40, 1))
     noise = Gaussian(np.array([3.0]))
     rss = np.sum((y - eta) ** 2)
     for n in (0, 5, 9):
@@ -112,8 +112,8 @@ def test_gcv_is_generalised_cross_validation():
     assert loss < many < more < np.inf
 
 
-def test_weights_are_repetitions():
-    eta, y = RNG.standard_normal((6, 1)), (RNG.random((6, 1)) > 0.5) + 0.0
+def test_weights_are_repetitions(rng):
+    eta, y = rng.standard_normal((6, 1)), (rng.random((6, 1)) > 0.5) + 0.0
     weight = np.array([1.0, 2, 3, 1, 1, 2])
     rows = np.repeat(np.arange(6), weight.astype(int))
     one = gcv_loss(Bernoulli(), y, eta, weight, 2)
@@ -122,8 +122,8 @@ def test_weights_are_repetitions():
     assert_allclose(one, other)
 
 
-def test_all_by_name():
-    fit = judged(Gaussian(np.array([4.0, 0.5])), REAL, OWN)
+def test_all_by_name(rng):
+    fit = judged(rng, Gaussian(np.array([4.0, 0.5])), REAL, OWN)
     fit = replace(fit, sample_weight=np.ones(N))
     found = {name: criterion(fit) for name, criterion in CRITERIA.items()}
 
@@ -131,9 +131,9 @@ def test_all_by_name():
     assert_allclose(found["auto"], found["gcv"] + found["loo"])
 
 
-def test_a_function_that_none_replaces_costs_five_nats():
+def test_a_function_that_none_replaces_costs_five_nats(rng):
     """Without noise a model is nothing without any of its functions."""
-    functions = RNG.standard_normal((N, SIZE))
+    functions = rng.standard_normal((N, SIZE))
     y, noise = functions.sum(axis=1, keepdims=True), Gaussian(np.array([1e8]))
     posterior = fitted(noise, y, np.ones(N), functions, np.ones(SIZE))
     own = (np.array([2, 5]), np.array([0, 3]))
@@ -145,10 +145,10 @@ def test_a_function_that_none_replaces_costs_five_nats():
     assert_allclose(with_own - without, 2 * 5.0 / N, rtol=1e-9)
 
 
-def test_the_sparsest_within_an_error_of_the_best():
+def test_the_sparsest_within_an_error_of_the_best(rng):
     """Not the worst that is, by noise of its own, and none before the best."""
-    rows = RNG.standard_normal(400)
-    noise = RNG.standard_normal((3, 400))
+    rows = rng.standard_normal(400)
+    noise = rng.standard_normal((3, 400))
     noise -= noise.mean(axis=1, keepdims=True)
     weight = np.ones(400)
     best, wild, steady = rows, rows + 0.04 + noise[0], rows + 0.04 + 0.1 * noise[1]
@@ -160,10 +160,10 @@ def test_the_sparsest_within_an_error_of_the_best():
     assert sparsest([best, rows + 0.06 + noise[2]], weight) == 0
 
 
-def test_a_weight_counts_as_repetitions_for_the_sparsest():
-    rows, other = RNG.standard_normal((2, 30))
+def test_a_weight_counts_as_repetitions_for_the_sparsest(rng):
+    rows, other = rng.standard_normal((2, 30))
     other += rows.mean() - other.mean() + 0.1
-    counts = RNG.integers(1, 6, 30)
+    counts = rng.integers(1, 6, 30)
     for factor in (0.01, 0.1, 0.3, 1.0, 3.0):
         losses = [rows, rows + factor * (other - rows) + 0.05]
         repeated = [np.repeat(loss, counts) for loss in losses]

@@ -9,26 +9,25 @@ from numpy.testing import assert_allclose
 from relvec.kernel_learning import FixedBasisModel, Observations
 from relvec.likelihoods import PseudoObservations
 
-RNG = np.random.default_rng(1)
 CASES = {"one": (1, False), "three": (3, False), "three that share": (3, True)}
 
 
-def held(n_outputs, shared, n_functions=4):
+def held(rng, n_outputs, shared, n_functions=4):
     outputs = 1 if shared else n_outputs
     seen = PseudoObservations(
-        RNG.standard_normal((20, n_outputs)),
-        RNG.uniform(0.5, 2, (20, outputs)),
-        RNG.uniform(1, 3, outputs),
+        rng.standard_normal((20, n_outputs)),
+        rng.uniform(0.5, 2, (20, outputs)),
+        rng.uniform(1, 3, outputs),
     )
     observations = Observations(seen, 20.0, None if shared else np.full(outputs, 1e9))
-    functions = RNG.standard_normal((20, n_functions))
-    alpha = RNG.uniform(0.5, 2, n_functions)
+    functions = rng.standard_normal((20, n_functions))
+    alpha = rng.uniform(0.5, 2, n_functions)
     return FixedBasisModel(functions, alpha, seen.noise_precision, observations)
 
 
 @pytest.fixture(params=CASES)
-def model(request):
-    return held(*CASES[request.param])
+def model(request, rng):
+    return held(rng, *CASES[request.param])
 
 
 def difference(function, at, index, h=1e-5):
@@ -55,8 +54,8 @@ def test_gradients_by_log_precisions(model):
         assert_allclose(model.precision_gradient[index], expected, rtol=1e-6, atol=1e-8)
 
 
-def test_gradients_by_log_noise():
-    model = held(3, shared=False)
+def test_gradients_by_log_noise(rng):
+    model = held(rng, 3, shared=False)
 
     def evidence(log_beta):
         return replace(model, noise_precision=np.exp(log_beta)).log_evidence
@@ -78,9 +77,9 @@ def test_deletion_cost_is_what_is_lost(model):
         assert_allclose(model.deletion_cost[index], loss, rtol=1e-8, atol=1e-10)
 
 
-def test_the_gradient_vanishes_at_the_maximum(model):
-    target = model.functions @ RNG.standard_normal((4, model.eta.shape[1]))
-    target += 0.5 * RNG.standard_normal(target.shape)
+def test_the_gradient_vanishes_at_the_maximum(model, rng):
+    target = model.functions @ rng.standard_normal((4, model.eta.shape[1]))
+    target += 0.5 * rng.standard_normal(target.shape)
     seen = replace(model.observations.seen, target=target)
     model = replace(model, observations=replace(model.observations, seen=seen))
     found = model.maximised(1e-6, 100)

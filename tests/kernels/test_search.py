@@ -2,6 +2,7 @@
 
 import numpy as np
 from numpy.testing import assert_allclose
+from problems import read_only
 from sklearn.base import clone
 from sklearn.gaussian_process.kernels import RBF
 from sklearn.model_selection import GridSearchCV
@@ -9,9 +10,14 @@ from sklearn.model_selection import GridSearchCV
 from relvec import RVR
 from relvec.kernels import Gaussian, GaussianProcessKernel, Linear
 
-RNG = np.random.default_rng(4)
-X = RNG.uniform(-6, 6, (60, 1))
-Y = np.sinc(X[:, 0]) + 0.05 * RNG.standard_normal(60)
+
+def waves():
+    rng = np.random.default_rng(4)
+    X = rng.uniform(-6, 6, (60, 1))
+    return X, np.sinc(X[:, 0]) + 0.05 * rng.standard_normal(60)
+
+
+X, Y = read_only(*waves())
 
 
 def test_a_search_over_a_length_scale():

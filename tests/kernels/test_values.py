@@ -4,6 +4,7 @@ import mpmath
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from problems import drawn
 from scipy.special import gamma, kv
 from sklearn.gaussian_process import kernels as processes
 from sklearn.metrics import pairwise
@@ -23,7 +24,6 @@ from relvec.kernels import (
 )
 from relvec.kernels.distances import squared_distances
 
-RNG = np.random.default_rng(3)
 SCALES = np.array([0.5, 1.0, 2.5])
 
 
@@ -66,9 +66,9 @@ REFERENCES = {
 
 @pytest.mark.parametrize("n_features", [1, 3, 40])
 @pytest.mark.parametrize("name", REFERENCES)
-def test_values_agree_with_scikit_learn(name, n_features):
+def test_values_agree_with_scikit_learn(name, n_features, rng):
     kernel, reference = REFERENCES[name]
-    X, Z = RNG.standard_normal((8, n_features)), RNG.standard_normal((5, n_features))
+    X, Z = rng.standard_normal((8, n_features)), rng.standard_normal((5, n_features))
 
     assert_allclose(kernel(X, Z), reference(X, Z), rtol=1e-10, atol=1e-13)
 
@@ -83,8 +83,8 @@ def test_values_agree_with_scikit_learn(name, n_features):
         (Periodic(0.8, 1.7, columns=[1]), None),
     ],
 )
-def test_one_scale_for_each_feature(kernel, reference):
-    X, Z = RNG.standard_normal((8, 3)), RNG.standard_normal((5, 3))
+def test_one_scale_for_each_feature(kernel, reference, rng):
+    X, Z = rng.standard_normal((8, 3)), rng.standard_normal((5, 3))
     if reference is None:
         expected = processes.ExpSineSquared(0.8, 1.7)(X[:, [1]], Z[:, [1]])
     else:
@@ -93,7 +93,7 @@ def test_one_scale_for_each_feature(kernel, reference):
     assert_allclose(kernel(X, Z), expected, rtol=1e-12)
 
 
-X, Z = RNG.standard_normal((7, 3)), RNG.standard_normal((6, 3))
+X, Z = np.split(drawn(3, (13, 3)), [7])
 DISTANCES = np.linalg.norm(X[:, None] - Z, axis=2)
 PRODUCTS = X @ Z.T
 ORDER, WIDTH = 1.7, 1.9
@@ -174,9 +174,9 @@ STATIONARY = [
 
 @pytest.mark.parametrize("make", STATIONARY)
 @pytest.mark.parametrize("n_features", [2, 40])
-def test_far_from_the_origin(make, n_features):
+def test_far_from_the_origin(make, n_features, rng):
     """Distances do not drown in the size of the coordinates."""
-    rows, centres = RNG.standard_normal((2, 6, n_features))
+    rows, centres = rng.standard_normal((2, 6, n_features))
     kernel = make(2.0)
 
     near = kernel(rows, centres)
@@ -210,17 +210,17 @@ def test_distances_that_overflow_of_a_compact_kernel(n_features):
 
 @pytest.mark.parametrize("n_features", [4, 8, 12, 13])
 @pytest.mark.parametrize("spread", [1.0, 1e3, 1e6])
-def test_squares_of_distances(n_features, spread):
+def test_squares_of_distances(n_features, spread, rng):
     """Feature by feature or by a matrix product, as suits their size."""
-    rows, centres = spread * RNG.standard_normal((2, 40, n_features))
+    rows, centres = spread * rng.standard_normal((2, 40, n_features))
     expected = np.sum((rows[:, None] - centres) ** 2, axis=2)
 
     assert_allclose(squared_distances(rows, centres), expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("order", [0.3, 0.5, 1.0, 1.5])
-def test_rows_that_meet_among_many_features(order):
+def test_rows_that_meet_among_many_features(order, rng):
     """A kink magnifies what a matrix product loses of small distances."""
-    rows = 30 + RNG.standard_normal((5, 60))
+    rows = 30 + rng.standard_normal((5, 60))
 
     assert_allclose(np.diag(Matern(nu=order)(rows, rows.copy())), 1.0, rtol=1e-12)

@@ -9,7 +9,6 @@ from numpy.testing import assert_allclose
 from relvec.kernels import Gaussian, InverseMultiquadric, Matern, RationalQuadratic
 from relvec.kernels.varying import Varying
 
-RNG = np.random.default_rng(0)
 KERNELS = [
     Gaussian(),
     Matern(nu=0.5),
@@ -20,10 +19,10 @@ KERNELS = [
 ]
 
 
-def functions(kernel, n_features, by_feature):
+def functions(rng, kernel, n_features, by_feature):
     seen = 2 if kernel.columns else n_features
-    scales = RNG.uniform(0.5, 2, (5, seen if by_feature else 1))
-    return Varying(kernel, RNG.standard_normal((5, n_features)), scales)
+    scales = rng.uniform(0.5, 2, (5, seen if by_feature else 1))
+    return Varying(kernel, rng.standard_normal((5, n_features)), scales)
 
 
 @pytest.fixture(params=[(3, False), (3, True), (7, True), (15, False)], ids=str)
@@ -32,9 +31,9 @@ def shape(request):
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
-def test_each_is_that_of_the_kernel_with_its_scale(kernel, shape):
-    varying = functions(kernel, *shape)
-    X = RNG.standard_normal((9, shape[0]))
+def test_each_is_that_of_the_kernel_with_its_scale(kernel, shape, rng):
+    varying = functions(rng, kernel, *shape)
+    X = rng.standard_normal((9, shape[0]))
     values = varying.values(X)
     filled = np.empty((9, 5))
     varying.fill(X, filled)
@@ -47,9 +46,9 @@ def test_each_is_that_of_the_kernel_with_its_scale(kernel, shape):
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
-def test_gradients_by_log_scales_are_differences(kernel, shape):
-    varying = functions(kernel, *shape)
-    X, G = RNG.standard_normal((9, shape[0])), RNG.standard_normal((9, 5))
+def test_gradients_by_log_scales_are_differences(kernel, shape, rng):
+    varying = functions(rng, kernel, *shape)
+    X, G = rng.standard_normal((9, shape[0])), rng.standard_normal((9, 5))
     values, by_log_scales = varying.with_gradient(X)
     assert_allclose(values, varying.values(X), rtol=1e-12)
 
@@ -65,9 +64,9 @@ def test_gradients_by_log_scales_are_differences(kernel, shape):
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
-def test_gradients_by_position_are_differences(kernel, shape):
-    varying = functions(kernel, *shape)
-    X, weights = RNG.standard_normal((9, shape[0])), RNG.standard_normal(5)
+def test_gradients_by_position_are_differences(kernel, shape, rng):
+    varying = functions(rng, kernel, *shape)
+    X, weights = rng.standard_normal((9, shape[0])), rng.standard_normal(5)
     gradients, h = varying.input_gradient(X, weights), 1e-5
     seen = [0, 2] if kernel.columns else range(shape[0])
 
@@ -79,9 +78,9 @@ def test_gradients_by_position_are_differences(kernel, shape):
         assert_allclose(gradients[:, place], change / (2 * h), rtol=1e-5, atol=1e-7)
 
 
-def test_a_part_is_that_part_and_none_is_nothing():
-    varying = functions(Gaussian(), 3, True)
-    X = RNG.standard_normal((4, 3))
+def test_a_part_is_that_part_and_none_is_nothing(rng):
+    varying = functions(rng, Gaussian(), 3, True)
+    X = rng.standard_normal((4, 3))
     chosen = np.array([1, 3])
 
     assert_allclose(varying.subset(chosen).values(X), varying.values(X)[:, chosen])
@@ -91,8 +90,8 @@ def test_a_part_is_that_part_and_none_is_nothing():
     assert by_log_scales(values).shape == (0, 3)
 
 
-def test_features_far_from_the_origin_lose_no_digits():
-    X = RNG.standard_normal((6, 6))
+def test_features_far_from_the_origin_lose_no_digits(rng):
+    X = rng.standard_normal((6, 6))
     here = Varying(Gaussian(), X[:3], np.full((3, 6), 0.8))
     there = replace(here, centres=here.centres + 1e6)
 

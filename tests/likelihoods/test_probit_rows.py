@@ -3,17 +3,17 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from problems import drawn, read_only
 
 from relvec.likelihoods import MatchedProbit, MultinomialProbit
 from relvec.likelihoods.multinomial_probit import class_contrasts, contrasts
 from relvec.likelihoods.probit_rows import CavityRows, Rows
 
-RNG = np.random.default_rng(2)
 C = contrasts(4)
-Y = C[RNG.integers(4, size=9)]
+Y = read_only(C[[3, 1, 0, 1, 2, 3, 1, 0, 2]])
 CONTRAST = class_contrasts(C, Y)
-ETA = 1.5 * RNG.standard_normal((9, 3))
-CAVITY = RNG.uniform(0.1, 4, 9)
+ETA = read_only(1.5 * drawn(2, (9, 3)))
+CAVITY = read_only(np.random.default_rng(2).uniform(0.1, 4, 9))
 
 
 def settled(eta, cavity, pull):
@@ -25,8 +25,8 @@ def settled(eta, cavity, pull):
 
 
 @pytest.mark.parametrize("share", [1.0, 0.4])
-def test_slope_and_curvature_are_derivatives(share):
-    direction, h = RNG.standard_normal(ETA.shape), 1e-3
+def test_slope_and_curvature_are_derivatives(share, rng):
+    direction, h = rng.standard_normal(ETA.shape), 1e-3
     up, here, down = (
         settled(ETA + step * direction, CAVITY, share * CAVITY) for step in (h, 0, -h)
     )
@@ -38,11 +38,11 @@ def test_slope_and_curvature_are_derivatives(share):
     assert_allclose(product, -change, rtol=1e-3, atol=1e-4)
 
 
-def test_moments_are_those_of_the_likelihood_in_the_cavity():
+def test_moments_are_those_of_the_likelihood_in_the_cavity(rng):
     """By Monte Carlo, one row: the mean, and the variance averaged over outputs."""
     rows = settled(ETA, CAVITY, CAVITY)
     n = 3
-    draws = rows.mean[n] + np.sqrt(CAVITY[n]) * RNG.standard_normal((300_000, 3))
+    draws = rows.mean[n] + np.sqrt(CAVITY[n]) * rng.standard_normal((100_000, 3))
     labels = np.tile(Y[n], (len(draws), 1))
     plain = MultinomialProbit(C)
     p = np.exp(plain.log_predictive(labels, draws, np.zeros_like(draws)))
@@ -64,11 +64,11 @@ def test_no_cavity_is_the_row_alone():
     assert_allclose(rows.correction, 0)
 
 
-def test_far_from_where_they_were():
+def test_far_from_where_they_were(rng):
     """As from nothing, up to what is left to the next steps."""
     pull = 0.7 * CAVITY
     near = settled(ETA, CAVITY, pull)
-    far = near.moved(ETA + 30 * RNG.standard_normal(ETA.shape), 9 * CAVITY, 9 * pull)
+    far = near.moved(ETA + 30 * rng.standard_normal(ETA.shape), 9 * CAVITY, 9 * pull)
     back = far.moved(ETA, CAVITY, pull)
     for _ in range(4):
         back = back.moved(ETA, CAVITY, pull)

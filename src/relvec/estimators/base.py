@@ -163,21 +163,12 @@ class SparseKernelModel(CallbackSupportMixin, BaseEstimator, ABC):
         by_rule = isinstance(self.candidates, str)
         counted = choice.precomputed and isinstance(self.candidates, Integral)
         if choice.selects_columns and not (by_rule or counted):
+            given = repr(self.candidates)
+            if is_centres(self.candidates):
+                given = f"{type(self.candidates).__name__} of centres"
             msg = (
-                f"candidates={self.candidates!r} has no use with kernel="
-                f"{self.kernel!r}, whose candidates are the columns of X: leave it at "
-                "'auto'"
-            )
-            raise ValueError(msg)
-
-    def _check_noise_settings(self, known: str) -> None:
-        """Refuse settings of a noise that is not estimated, and why it is not."""
-        solver = as_solver(self.solver)
-        if solver.noise_settings:
-            names = " and ".join(solver.noise_settings)
-            msg = (
-                f"{names} of solver={solver!r} is about a noise that is estimated, and "
-                f"{known}: leave out one of the two"
+                f"candidates={given} has no use with kernel={self.kernel!r}, whose "
+                "candidates are the columns of X: leave it at 'auto'"
             )
             raise ValueError(msg)
 

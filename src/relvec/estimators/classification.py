@@ -13,7 +13,7 @@ from relvec.estimators.kernels import (
     check_by_class,
     listed,
 )
-from relvec.evidence import Deadline, Mrvm2, Solver
+from relvec.evidence import Deadline, Mrvm2, Solver, check_noise_settings
 from relvec.modelling import (
     ONE_AGAINST,
     SINGLE_MODELS,
@@ -161,7 +161,8 @@ default="auto"
     status_ : Status
         How the search ended; its value says what to do about it.
     model_ : FittedModel
-        All of the fitted model in one value, which needs no scikit-learn.
+        All of the fitted model in one value, which needs no scikit-learn; with "ovr"
+        and "ovo" of more than two classes it is one of several such ``models``.
     n_features_in_ : int
         Number of features seen by ``fit``.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -241,7 +242,7 @@ default="auto"
             check_choice("multi_class", self.multi_class, MULTI_CLASS)
         check_by_class(self.kernel, self.multi_class)
         super()._check_parameters()
-        self._check_noise_settings("classes have none")
+        check_noise_settings(self._solver(), "classes have none")
         if self._mrvm2 is not None:
             self._check_beside_mrvm2()
         top_down = self._solver().begins_with_all is not None

@@ -5,7 +5,7 @@ from typing import Any, Literal, overload
 from sklearn.base import RegressorMixin
 
 from relvec.estimators.incremental import IncrementalModel
-from relvec.evidence import Deadline
+from relvec.evidence import Deadline, check_noise_settings
 from relvec.modelling import FittedModel, Monitor, Regression
 from relvec.parameters import check_noise_variance
 from relvec.typing import Array
@@ -217,7 +217,8 @@ default="auto"
         super()._check_parameters()
         check_noise_variance(self.noise_variance)
         if not isinstance(self.noise_variance, str):
-            self._check_noise_settings(f"noise_variance={self.noise_variance!r}")
+            known = f"noise_variance={self.noise_variance!r} is known"
+            check_noise_settings(self._solver(), known)
 
     def _fitted(
         self, X: Any, y: Any, sample_weight: Any, monitor: Monitor

@@ -23,6 +23,7 @@ from relvec.evidence.solvers import (
     Solver,
     TopDown,
     as_solver,
+    check_noise_settings,
     solved,
 )
 from relvec.evidence.updates import EM, MacKay, Variational
@@ -52,6 +53,7 @@ __all__ = [
     "TopDown",
     "Variational",
     "as_solver",
+    "check_noise_settings",
     "maximise",
     "solved",
 ]

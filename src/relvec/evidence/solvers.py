@@ -270,6 +270,17 @@ def _changed(settings: Parametric, *names: str) -> list[str]:
     return [name for name in names if getattr(settings, name) != defaults[name]]
 
 
+def check_noise_settings(solver: Solver, known: str) -> None:
+    """Refuse settings of a noise that is not estimated, saying why it is not."""
+    if solver.noise_settings:
+        names = " and ".join(solver.noise_settings)
+        msg = (
+            f"{names} of solver={solver!r} is about a noise that is estimated, and "
+            f"{known}: leave out one of the two"
+        )
+        raise ValueError(msg)
+
+
 def as_solver(solver: Any) -> BottomUp | TopDown:
     """What a user means by ``solver``: a name or an object with settings."""
     if isinstance(solver, BottomUp | TopDown):

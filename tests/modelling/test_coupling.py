@@ -5,14 +5,15 @@ import itertools
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from problems import read_only
 from scipy.special import expit
 from sklearn.datasets import make_blobs
 
 from relvec import RVC
-from relvec.estimators.coupling import coupled
+from relvec.modelling.coupling import coupled
 
-X, Y = make_blobs(90, centers=3, cluster_std=2.5, random_state=3)
-NEW = np.random.default_rng(0).uniform(-15, 15, (200, 2))
+X, Y = read_only(*make_blobs(90, centers=3, cluster_std=2.5, random_state=3))
+NEW = read_only(np.random.default_rng(0).uniform(-15, 15, (200, 2)))
 MODES = ["ovr", "ovo"]
 GAMMA = 0.05
 

@@ -1,25 +1,25 @@
-"""Which of the models on the way of a dictionary that is thinned out is kept."""
+"""Which of the models on the way of backward elimination is kept."""
 
 import numpy as np
 import pytest
 
 from relvec import RVR
-from relvec.estimators.learning.path import Left, Path
-from relvec.estimators.learning.trials import Trial
+from relvec.kernel_search.elimination import EliminationPath, EliminationStep
+from relvec.kernel_search.trials import Trial
 from relvec.kernels import Gaussian
 
 WEIGHT = np.ones(50)
 
 
-def left(n_vectors, loss, charged=None):
+def step(n_vectors, loss, gcv=None):
     """With the same loss in every row, so that any difference is beyond its error."""
     rows = np.full(50, loss)
-    return Left(None, None, n_vectors, loss if charged is None else charged, rows)
+    return EliminationStep(None, None, n_vectors, loss if gcv is None else gcv, rows)
 
 
 class Model:
     def __init__(self, n_vectors):
-        self.relevance_ = np.arange(n_vectors)
+        self.indices = np.arange(n_vectors)
 
 
 def given(n_vectors, loss):
@@ -27,10 +27,10 @@ def given(n_vectors, loss):
 
 
 def path(*models, by_rows=True, kernel=None):
-    return Path(WEIGHT, by_rows, kernel, list(models))
+    return EliminationPath(WEIGHT, by_rows, kernel, list(models))
 
 
-MODELS = [left(9, 1.0), left(7, 1.01), left(5, 1.05), left(4, 1.2), left(3, 2.0)]
+MODELS = [step(9, 1.0), step(7, 1.01), step(5, 1.05), step(4, 1.2), step(3, 2.0)]
 
 
 @pytest.mark.parametrize("by_rows", [True, False])
@@ -55,17 +55,17 @@ def test_no_more_functions_than_the_kernel_given_has(by_rows, kernel, kept):
     assert found.n_vectors == kept
 
 
-def test_the_charge_decides_for_other_criteria():
+def test_gcv_decides_for_other_criteria():
     """And the sparsest of several that are equal."""
-    models = [left(9, 1.0), left(7, 1.2, 0.9), left(5, 1.3, 0.9), left(4, 1.4, 1.0)]
+    models = [step(9, 1.0), step(7, 1.2, 0.9), step(5, 1.3, 0.9), step(4, 1.4, 1.0)]
 
     assert path(*models, by_rows=False).chosen().n_vectors == 5
     assert path(*models, by_rows=True).chosen().n_vectors == 9
 
 
-def test_thinning_ends_where_models_are_much_worse():
+def test_elimination_ends_where_models_are_much_worse():
     """Later where the kernel given is sparser still, and no better."""
-    much_worse = left(5, 1.2)
+    much_worse = step(5, 1.2)
     for kernel, ends in [
         (None, True),
         (given(6, 1.3), True),
@@ -73,8 +73,8 @@ def test_thinning_ends_where_models_are_much_worse():
         (given(5, 1.1), True),
         (given(5, 1.4), True),
     ]:
-        assert path(left(9, 1.0), kernel=kernel).ends_with(much_worse) == ends
-        assert not path(left(9, 1.0), kernel=kernel).ends_with(left(5, 1.14))
+        assert path(step(9, 1.0), kernel=kernel).ends_with(much_worse) == ends
+        assert not path(step(9, 1.0), kernel=kernel).ends_with(step(5, 1.14))
 
 
 def test_a_kernel_of_few_functions_makes_a_sparser_model():

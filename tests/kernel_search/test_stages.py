@@ -1,0 +1,121 @@
+"""Kernels learned on few rows, then more, then all: stages no small data reach."""
+
+from importlib import import_module
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from relvec import RVC, RVR, LengthScales, Status
+from relvec.data import noisy_sinc
+
+LEARNING = "relvec.kernel_search"  # where the stages (shared) and trials are
+
+
+@pytest.fixture
+def limits(monkeypatch):
+    """Sets how many rows few, more and most are."""
+    shared = import_module(f"{LEARNING}.shared")
+    whole = shared.Stages.of
+
+    def of(few, more, most):
+        monkeypatch.setattr(shared, "FEW", few)
+        monkeypatch.setattr(shared, "MORE", more)
+        # The last one is the default of an argument.
+        monkeypatch.setattr(
+            shared.Stages, "of", lambda everything: whole(everything, most)
+        )
+
+    return of
+
+
+def one_that_matters(rng, n_rows):
+    """A wave along the first of three features."""
+    X = rng.uniform(-3, 3, (n_rows, 3))
+    return X, np.sin(2 * X[:, 0]) + 0.1 * rng.standard_normal(n_rows)
+
+
+@pytest.mark.parametrize("mode", ["width", "auto"])
+def test_the_last_fit_is_of_all_rows(limits, mode):
+    """With the kernel that most of them have taught."""
+    limits(60, 90, 120)
+    X, y = noisy_sinc(300, seed=0)
+    model = RVR(kernel_learning=mode).fit(X, y)
+    again = RVR(kernel=model.kernel_).fit(X, y)
+
+    assert set(model.kernel_history_["n_rows"]) == {60, 90, 120}
+    assert_allclose(model.log_evidence_, again.log_evidence_, rtol=1e-9)
+    assert np.array_equal(model.relevance_, again.relevance_)
+    assert model.relevance_.max() >= 120
+    assert np.sqrt(np.mean((model.predict(X) - np.sinc(X[:, 0] / np.pi)) ** 2)) < 0.04
+
+
+def test_the_last_fit_of_classes_is_of_all_rows(limits):
+    limits(60, 90, 120)
+    X, y = noisy_sinc(240, seed=0)
+    model = RVC(kernel_learning="width").fit(X, y > 0.2)
+    again = RVC(kernel=model.kernel_).fit(X, y > 0.2)
+
+    assert_allclose(model.log_evidence_, again.log_evidence_, rtol=1e-9)
+    assert np.array_equal(model.relevance_, again.relevance_)
+
+
+def test_a_last_fit_that_falls_short_is_searched_for_twice(limits, monkeypatch):
+    """From the functions of fewer rows as well, and the better of both stays."""
+    limits(60, 90, 120)
+    X, y = noisy_sinc(300, seed=0)
+    once = RVR(kernel_learning="width").fit(X, y)
+    fits = []
+    trials = import_module(f"{LEARNING}.trials")
+    fitted = trials.Trials.fitted
+
+    def counted(self, data, kernels, before=None, steps=None):
+        found = fitted(self, data, kernels, before, steps)
+        fits.append((len(data), before is not None, found.log_evidence))
+        return found
+
+    monkeypatch.setattr(trials.Trials, "fitted", counted)
+    monkeypatch.setattr(f"{LEARNING}.shared._TRAPPED", -np.inf)  # whatever it has
+    twice = RVR(kernel_learning="width").fit(X, y)
+    last = [fit for fit in fits if fit[0] == 300]
+
+    assert [warm for _, warm, _ in last] == [False, True]
+    assert twice.log_evidence_ == max(evidence for *_, evidence in last)
+    assert twice.log_evidence_ >= once.log_evidence_
+    assert twice.kernel_ == once.kernel_
+
+
+@pytest.mark.parametrize(("n_rows", "stages"), [(80, {60, 80}), (140, {60, 100, 140})])
+def test_a_scale_for_each_feature_beyond_few_rows(limits, rng, n_rows, stages):
+    limits(60, 100, 1000)
+    X, y = one_that_matters(rng, n_rows)
+    model = RVR(kernel_learning=LengthScales("ard", n_restarts=2)).fit(X, y)
+    new, _ = one_that_matters(rng, 200)
+
+    assert set(model.kernel_history_["n_rows"]) == stages
+    assert np.argmax(model.feature_relevance_) == 0
+    scales = model.kernel_.length_scale
+    assert np.all(scales[1:] > 4 * scales[0])
+    assert np.sqrt(np.mean((model.predict(new) - np.sin(2 * new[:, 0])) ** 2)) < 0.15
+
+
+def test_a_trial_that_was_cut_short_goes_on_in_the_end(monkeypatch):
+    """Trials have few steps; the one that is chosen has as many as it needs."""
+    monkeypatch.setattr(f"{LEARNING}.trials._MOST_STEPS", 2)
+    X, y = noisy_sinc(100, seed=0)
+    model = RVR(kernel_learning="width").fit(X, y)
+    chosen = np.argmin(model.kernel_history_["criterion"])
+    whole = RVR(kernel=model.kernel_).fit(X, y)
+
+    assert model.status_ is Status.CONVERGED
+    assert model.log_evidence_ > model.kernel_history_["log_evidence"][chosen]
+    assert_allclose(model.log_evidence_, whole.log_evidence_, rtol=0.02)
+
+
+def test_as_many_steps_as_are_allowed_and_no_more():
+    """max_iter is the user's, for trials as well as for the last fit."""
+    X, y = noisy_sinc(100, seed=0)
+    with pytest.warns(UserWarning, match="max_iter"):
+        model = RVR(kernel_learning="width", max_iter=2).fit(X, y)
+
+    assert model.status_ is Status.MAX_ITER
