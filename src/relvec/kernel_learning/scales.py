@@ -109,7 +109,7 @@ def better_scales(
 ) -> tuple[ScalableBasis, float]:
     """A model of no less evidence, its functions with other scales in common.
 
-    ``tied`` scales keep their ratios. Functions that are no longer of use are left out.
+    ``tied`` scales keep their ratios. Functions that are no longer of use are deleted.
     """
     try:
         best, most = model.maximised(observations)

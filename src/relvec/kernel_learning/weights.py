@@ -16,7 +16,7 @@ from relvec.kernel_learning.fixed_basis import FixedBasisModel, Observations
 from relvec.likelihoods import PseudoObservations
 from relvec.typing import Array
 
-_MOST_STEPS = 30  # enough for a few kernels; α, which is fixed here, follows anyway
+_MOST_STEPS = 30  # of few weights; α is fixed meanwhile, so more digits are of no use
 _LEAST_WEIGHT = 1e-12  # to begin with: a weight of zero would never move
 
 

@@ -25,7 +25,8 @@ _MUCH_WORSE, _MOST_WORSE = 0.05, 2
 # abalone, ccpp, california and kin8nm.
 _NARROWER, _LITTLE_WORSE = 0.7, 0.01
 _MOST_FAILURES = 3  # every fit ends in another local maximum: the first is not the end
-# Quasi-Newton steps between two fits: 10 to 15 did what more fits in between did not.
+# Quasi-Newton steps between two fits: 10 to 15 did what alternations with steps on α
+# and β as well did not.
 _STEPS = 15
 _LEAST_MOVE = 0.03  # in log ℓ: less is not worth a fit
 # Of the observations: as many as generalised cross-validation takes for all of them.

@@ -9,7 +9,7 @@ from relvec.kernel_learning import Range
 from relvec.kernels.radial import Radial
 from relvec.typing import AnyArray, Array
 
-# What docs/theory/kernel_learning.md does not give another reason for was not varied.
+# Those of _STARTS were not varied; other values of the rest are not on record.
 _MOST_ROWS = 500  # with 125 000 pairs, enough for quantiles of 2 %
 _NEAR, _FAR = 0.02, 0.98  # quantiles of the distances of pairs: all but the outermost
 _NARROWEST = 0.6  # of the near distance: narrower, functions explain single rows
@@ -58,7 +58,7 @@ class Distances:
             (median, 10 * median),
             (median / 3, 3 * median),
             (1.5 * near, 2 * median),
-            # Narrower than rows are apart, functions explain single ones.
+            # Narrower than distances between rows, functions explain single ones.
             (0.7 * near, median),
         ]
         return [np.geomspace(min(pair), max(pair), number) for pair in ends]
