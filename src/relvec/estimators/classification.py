@@ -47,32 +47,14 @@ class RVC(ClassifierMixin, SparseKernelModel):
     kernel : {"rbf", "laplacian", "linear", "poly", "polynomial", "sigmoid", "cosine", \
 "chi2", "additive_chi2", "precomputed"}, callable, list or dict of these, or None, \
 default="rbf"
-        The kernel: a name, as in :class:`sklearn.svm.SVC` and scikit-learn's
-        ``pairwise_kernels``; one of :mod:`relvec.kernels` or of scikit-learn's Gaussian
-        processes; or any callable of two arrays of rows that returns the matrix of
-        their kernel values. Rows that are no numbers reach it as arrays of objects.
-        A list makes one dictionary of several kernels, on the same centres. With None
-        the features themselves are the dictionary: sparse logistic regression.
-        A dict gives every classifier of "ovr" and "ovo" its own: by class label, or by
+        The kernel, as in :class:`RVR`; with None it is sparse logistic regression. A
+        dict gives every classifier of "ovr" and "ovo" its own: by class label, or by
         pair of labels in the order of ``classes_``.
-    gamma : {"scale", "auto"} or float, default="scale"
-        Coefficient of the kernels by name that have one: ``"scale"`` is
-        1 / (n_features · X.var()), ``"auto"`` is 1 / n_features.
-    degree : int, default=3
-        Degree of "poly".
-    coef0 : float, default=0.0
-        Constant term of "poly" and "sigmoid".
-    fit_intercept : bool, default=True
-        Let a constant be one of the candidates.
-    kernel_learning : {"width", "ard", "auto", "adaptive", "adaptive-ard", "weights"}, \
-LengthScales or Adaptive, optional
-        What is learned of the kernel during the fit, as in :class:`RVR`.
-    solver : {"sequential", "mackay", "em", "variational"}, BottomUp or TopDown, \
-default="sequential"
-        How the evidence is maximised: function by function, or by one of the classic
-        iterations that begin with all functions and prune them, for small data. A
-        :class:`BottomUp` is the first with its settings, a :class:`TopDown` one of the
-        others.
+    gamma, degree, coef0, fit_intercept : object
+        As in :class:`RVR`.
+    kernel_learning, solver : object
+        What is learned of the kernel, and how the evidence is maximised, as in
+        :class:`RVR`.
     multi_class : {"auto", "mrvm1", "mrvm2", "softmax", "ovr", "ovo"}, Mrvm1 or Mrvm2, \
 default="auto"
         How classes are told apart. "mrvm1" is one model with the multinomial probit and
@@ -86,35 +68,9 @@ default="auto"
         Their ``gamma`` is that of all rows, ``max_iter`` is for each and
         ``max_seconds`` for all. Of two classes both are the model of "auto", which is
         logistic; of more classes "auto" is "mrvm1".
-    design : {"auto", "dense", "sparse", "low-rank", "streamed"}, default="auto"
-        How the dictionary is held: as a matrix, as a sparse one for kernels of finite
-        support, by its low rank, or not at all, its rows read block by block.
-        ``"auto"`` chooses by shape, kernel and ``memory_budget``, and says so with
-        ``verbose=1``.
-    candidates : {"auto", "all"}, int or array of shape (n_centres, n_features), \
-default="auto"
-        Where kernel functions may be centred: on all training rows, on so many drawn
-        by chance, or on the points (or objects) given. ``"auto"`` is 10000 rows at
-        most, divided by the number of kernels. For ``kernel="precomputed"`` a number
-        says how many columns a matrix has that need not be square.
-    tol : float, default=1e-4
-        Largest change of the logarithms of prior precisions at the end; a function
-        must gain more than this many nats to enter.
-    max_iter : int, default=10000
-        Most steps to take.
-    max_seconds : float, optional
-        Longest time to take, from the call of ``fit``; what was found by then stays.
-    warm_start : bool, default=False
-        Begin where the last call of ``fit`` ended: with its functions, as far as they
-        are candidates again, their prior precisions and its noise.
-    memory_budget : float or str, default="2GB"
-        Bytes that a fit may take beside the data, as a number or in words such as
-        ``"500MB"``. What cannot fit is refused before it is allocated.
-    random_state : int, RandomState instance or None, default=None
-        For everything drawn by chance: candidates, where there are too many, and a
-        solver's ``selection="random"``. None is the same every time.
-    verbose : int, default=0
-        Log progress through the logger "relvec", more often the higher it is.
+    design, candidates, tol, max_iter, max_seconds, warm_start, memory_budget, \
+random_state, verbose : object
+        How the fit is carried out, as in :class:`RVR`.
 
     Attributes
     ----------
@@ -127,20 +83,11 @@ default="auto"
         where one does not use a vector of another. ``log_evidence_`` and ``n_iter_``
         are sums, ``history_`` has an array ``classifier`` besides, and ``status_`` is
         the worst.
-    relevance_ : ndarray of shape (n_vectors,)
-        Numbers of the training rows that are relevance vectors, through all blocks; of
-        the columns for ``kernel="precomputed"``, of the features for None; -1 for
-        centres given as ``candidates``.
-    relevance_kernel_ : ndarray of shape (n_vectors,)
-        Number of each vector's kernel in the list of kernels; 0 if there is one.
-    kernel_weights_ : ndarray of shape (n_kernels,)
-        Weights of the kernels, for ``kernel_learning="weights"``.
+    relevance_, relevance_kernel_, relevance_vectors_, kernel_weights_ : ndarray
+        The relevance vectors and their kernels, as in :class:`RVR`.
     kernel_, length_scales_, feature_relevance_, kernel_history_ : object
         What was learned of the kernel, as in :class:`RVR`; relevance is summed over
         outputs. With "ovr" and "ovo" ``estimators_`` have theirs.
-    relevance_vectors_ : ndarray of shape (n_vectors, n_features)
-        These rows, or (n_vectors,) objects; empty for ``kernel="precomputed"`` and
-        None.
     dual_coef_ : ndarray of shape (n_vectors,) or (n_classes, n_vectors)
         Posterior mean of the weights; of the logistic model of two classes one for each
         vector.
@@ -153,20 +100,13 @@ default="auto"
     log_evidence_ : float
         Log marginal likelihood by Laplace's approximation; with ``"mrvm2"`` its lower
         bound.
-    n_iter_ : int
-        Steps taken: rounds of the pool, or single actions.
-    history_ : dict of ndarray
-        ``iteration``, ``log_evidence``, ``n_vectors``, ``gamma``, ``noise_std`` (nan)
-        and ``seconds`` after every step.
-    status_ : Status
-        How the search ended; its value says what to do about it.
+    n_iter_, history_, status_ : object
+        The search and how it ended, as in :class:`RVR`; ``noise_std`` is nan.
     model_ : FittedModel
         All of the fitted model in one value, which needs no scikit-learn; with "ovr"
         and "ovo" of more than two classes it is one of several such ``models``.
-    n_features_in_ : int
-        Number of features seen by ``fit``.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Their names, if ``X`` had names that are all strings.
+    n_features_in_, feature_names_in_ : object
+        Of the features seen by ``fit``, as in :class:`RVR`.
 
     See Also
     --------

@@ -188,7 +188,8 @@ def _first_of_equals(rows: AnyArray) -> Indices:
     """Indices of the rows that equal no earlier one, ascending."""
     if rows.dtype == object:
         return _first_of_equal_objects(rows)
-    if rows.shape[1] and len(np.unique(rows[:, 0])) == len(rows):
+    first = np.sort(rows[:, 0]) if rows.shape[1] else rows.ravel()
+    if len(first) == len(rows) and np.all(first[1:] != first[:-1]):
         return np.arange(len(rows))
     return np.sort(np.unique(rows, axis=0, return_index=True)[1])
 
