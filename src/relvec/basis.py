@@ -40,7 +40,6 @@ class Functions(Protocol):
 
     def subset(self, chosen: Indices) -> "Functions":
         """Some of them."""
-        ...
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,6 @@ from relvec.modelling import (
     FittedModel,
     Given,
     InColumns,
-    Logged,
     Monitor,
     Specification,
     TrainingRows,
@@ -53,6 +52,7 @@ from relvec.modelling import (
     heard,
     in_arrays,
     in_blocks,
+    logged,
 )
 from relvec.parameters import (
     as_bytes,
@@ -114,7 +114,7 @@ class SparseKernelModel(CallbackSupportMixin, BaseEstimator, ABC):
         task = Task(self, X, y, self._attributes)
         verbose = int(self.verbose)
         with features_kept(self), heard(verbose):
-            model = self._fitted(X, y, sample_weight, Logged(verbose, task))
+            model = self._fitted(X, y, sample_weight, logged(verbose, task.search))
         self._keep(model)
         task.finish()
         tell(model, stacklevel=3 + WRAPPED)

@@ -17,7 +17,6 @@ from relvec.evidence import Deadline, Mrvm2, Solver, check_noise_settings
 from relvec.modelling import (
     ONE_AGAINST,
     SINGLE_MODELS,
-    Logged,
     Monitor,
     Mrvm1,
     PairwiseModel,
@@ -26,6 +25,7 @@ from relvec.modelling import (
     class_family,
     coupling_for,
     fit_pairwise,
+    logged,
     remark_on_lost_classes,
 )
 from relvec.parameters import check_choice
@@ -280,7 +280,7 @@ random_state, verbose : object
             kernels=kernels,
             shared=not isinstance(self.kernel, dict) and self.kernel_learning is None,
             start=self._start,
-            monitor=Logged(int(self.verbose)),
+            monitor=logged(int(self.verbose)),
         )
 
     def _attributes(self, model: Any) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from relvec.kernel_search.shared import learn_shared
 from relvec.kernel_search.trials import Trials
 from relvec.kernel_search.weights import learn_weights
 from relvec.linalg import single_threaded
-from relvec.modelling import SILENT, FittedModel, Monitor, Specification, TrainingSet
+from relvec.modelling import FittedModel, Monitor, Specification, TrainingSet, silent
 
 __all__ = ["Adaptive", "Learning", "LengthScales", "as_learning", "learn", "n_kernels"]
 
@@ -24,7 +24,7 @@ def learn(
     data: TrainingSet,
     *,
     start: FittedModel | None = None,
-    monitor: Monitor = SILENT,
+    monitor: Monitor = silent,
 ) -> FittedModel:
     """The model with the kernels that are learned, from those of the specification."""
     with single_threaded():

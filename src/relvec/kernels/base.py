@@ -18,21 +18,17 @@ class Kernel(Protocol):
 
     def __call__(self, X: AnyArray, Z: AnyArray, /) -> Array:
         """The matrix (n_rows of X, n_rows of Z); sparse if ``compact``."""
-        ...
 
     @property
     def positive_definite(self) -> bool:
         """Whether every matrix k(X, X) is known to be positive semi-definite."""
-        ...
 
     @property
     def compact(self) -> bool:
         """Whether matrices are sparse, the kernel vanishing beyond some distance."""
-        ...
 
     def diagonal(self, X: AnyArray, /) -> Array:
         """k(x, x) for every row x of X."""
-        ...
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -13,7 +13,7 @@ from relvec.modelling.families import (
 from relvec.modelling.fit import fit, fit_accumulated, fit_candidates
 from relvec.modelling.fitted import FittedModel, Learned
 from relvec.modelling.lost_classes import remark_on_lost_classes
-from relvec.modelling.monitor import SILENT, Logged, Monitor, heard, logger
+from relvec.modelling.monitor import Monitor, heard, logged, logger, silent
 from relvec.modelling.pairwise import Fit, PairwiseModel, fit_pairwise
 from relvec.modelling.specification import Specification
 from relvec.modelling.training_rows import (
@@ -27,7 +27,6 @@ from relvec.modelling.training_set import TrainingSet
 
 __all__ = [
     "ONE_AGAINST",
-    "SILENT",
     "SINGLE_MODELS",
     "Accumulated",
     "AtRows",
@@ -40,7 +39,6 @@ __all__ = [
     "Given",
     "InColumns",
     "Learned",
-    "Logged",
     "Monitor",
     "Mrvm1",
     "PairwiseModel",
@@ -58,7 +56,9 @@ __all__ = [
     "heard",
     "in_arrays",
     "in_blocks",
+    "logged",
     "logger",
     "remark_on_lost_classes",
+    "silent",
     "targets_of",
 ]

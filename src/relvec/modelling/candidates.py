@@ -25,16 +25,13 @@ class Centres(Protocol):
     @property
     def adjustable(self) -> bool:
         """Whether fewer of them will do where memory is short."""
-        ...
 
     @property
     def are_rows(self) -> bool:
         """Whether their indices are those of rows."""
-        ...
 
     def of(self, rows: TrainingRows) -> tuple[AnyArray, Indices]:
         """The centres and their indices; -1 for one that is no row."""
-        ...
 
 
 @dataclass(frozen=True)

@@ -23,20 +23,16 @@ class Coupling(Protocol):
     @property
     def labels(self) -> AnyArray:
         """Of the classes."""
-        ...
 
     @property
     def keys(self) -> list[Any]:
         """What each binary model decides on: a class, or a pair of classes."""
-        ...
 
     def binary(self, classes: Indices, number: int) -> tuple[Indices, Indices]:
         """The rows of a binary model, by the classes of all, and their two classes."""
-        ...
 
     def decision(self, mean: Array, variance: Array) -> Array:
         """Log probabilities (N, K) from latent values (N, models)."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)

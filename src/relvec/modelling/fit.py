@@ -9,7 +9,7 @@ from relvec.modelling.accumulation import Accumulated
 from relvec.modelling.candidates import Candidates, held
 from relvec.modelling.families import Regression
 from relvec.modelling.fitted import FittedModel
-from relvec.modelling.monitor import SILENT, Monitor
+from relvec.modelling.monitor import Monitor, silent
 from relvec.modelling.specification import Specification
 from relvec.modelling.training_rows import Features
 from relvec.modelling.training_set import TrainingSet
@@ -21,7 +21,7 @@ def fit(
     data: TrainingSet,
     *,
     start: FittedModel | None = None,
-    monitor: Monitor = SILENT,
+    monitor: Monitor = silent,
 ) -> FittedModel:
     """The model with these kernels, from the functions of another if there is one."""
     rows = data.rows
@@ -42,7 +42,7 @@ def fit_candidates(
     *,
     precision: Array | None = None,
     max_prior_std: Array | None = None,
-    monitor: Monitor = SILENT,
+    monitor: Monitor = silent,
 ) -> FittedModel:
     """The model of these functions, from these prior precisions.
 
@@ -61,7 +61,7 @@ def fit_accumulated(spec: Specification, accumulated: Accumulated) -> FittedMode
     assert isinstance(spec.family, Regression)
     problem, offset = accumulated.problem(spec.family)
     named = _Named(accumulated.candidates, accumulated.features, offset)
-    return _searched(spec, problem, named, SILENT)
+    return _searched(spec, problem, named, silent)
 
 
 @dataclass(frozen=True)
@@ -126,6 +126,6 @@ def _searched(
     search = Search(
         spec.tol, spec.seed, spec.family.price, 0 if spec.intercept else None
     )
-    with monitor.search(lambda found: named.fitted(spec, found)) as callback:
+    with monitor(lambda found: named.fitted(spec, found)) as callback:
         found = solved(problem, spec.solver, search, spec.limits, callback)
     return named.fitted(spec, found)

@@ -4,53 +4,34 @@ import logging
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from relvec.evidence import Callback, EvidenceFit, Snapshot
 
 logger = logging.getLogger("relvec")
 logger.addHandler(logging.NullHandler())
 
-
-class Monitor(Protocol):
-    """Somebody who is told of every step of every search."""
-
-    def search(
-        self, model_of: Callable[[EvidenceFit], Any]
-    ) -> AbstractContextManager[Callback | None]:
-        """What to call after every step of a search; a true answer stops it.
-
-        ``model_of`` makes a model of what the search has come to.
-        """
-        ...
+# Begins to watch a search: what to call after every step, whose true answer stops it.
+# It is given what makes a model of all that a search has come to.
+Monitor = Callable[
+    [Callable[[EvidenceFit], Any]], AbstractContextManager[Callback | None]
+]
 
 
-class Silent:
-    """Nobody."""
-
-    def search(
-        self, model_of: Callable[[EvidenceFit], Any]
-    ) -> AbstractContextManager[None]:
-        return nullcontext()
+def silent(model_of: Callable[[EvidenceFit], Any]) -> AbstractContextManager[None]:
+    """Nobody is told."""
+    return nullcontext()
 
 
-SILENT = Silent()
-
-
-@dataclass(frozen=True)
-class Logged:
+def logged(verbose: int, inner: Monitor = silent) -> Monitor:
     """A line now and then in the log, and all news passed on."""
-
-    verbose: int
-    inner: Monitor = SILENT
+    if not verbose:
+        return inner
+    interval = max(1, 10 // verbose)
 
     @contextmanager
-    def search(
-        self, model_of: Callable[[EvidenceFit], Any]
-    ) -> Iterator[Callback | None]:
-        interval = max(1, 10 // self.verbose) if self.verbose else 0
-        with self.inner.search(model_of) as told:
+    def watching(model_of: Callable[[EvidenceFit], Any]) -> Iterator[Callback]:
+        with inner(model_of) as told:
 
             def log(news: Snapshot) -> bool:
                 if news.iteration % interval == 0 or news.iteration == 1:
@@ -59,7 +40,9 @@ class Logged:
                     logger.info(line, news.iteration, news.log_evidence, *size)
                 return told is not None and bool(told(news))
 
-            yield log if interval else told
+            yield log
+
+    return watching
 
 
 @contextmanager

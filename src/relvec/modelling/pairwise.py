@@ -14,7 +14,7 @@ from relvec.kernels import Kernel
 from relvec.modelling.coupling import Coupling
 from relvec.modelling.families import class_family
 from relvec.modelling.fitted import FittedModel, Learned, latent_of
-from relvec.modelling.monitor import SILENT, Monitor, logger
+from relvec.modelling.monitor import Monitor, logger, silent
 from relvec.modelling.predictive import ClassDistribution
 from relvec.modelling.same_functions import function_keys
 from relvec.modelling.specification import Specification
@@ -34,10 +34,9 @@ class Fit(Protocol):
         data: TrainingSet,
         *,
         start: FittedModel | None = None,
-        monitor: Monitor = SILENT,
+        monitor: Monitor = silent,
     ) -> FittedModel:
         """The model."""
-        ...
 
 
 def fit_pairwise(
@@ -50,7 +49,7 @@ def fit_pairwise(
     kernels: Sequence[tuple[Kernel, ...]],
     shared: bool,
     start: Callable[[Any], FittedModel | None],
-    monitor: Monitor = SILENT,
+    monitor: Monitor = silent,
 ) -> "PairwiseModel":
     """A binary model for each of the coupling's keys.
 

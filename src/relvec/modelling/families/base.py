@@ -14,25 +14,19 @@ class Family(Protocol):
     @property
     def labels(self) -> AnyArray | None:
         """Of classes, if targets are such."""
-        ...
 
     @property
     def price(self) -> float:
         """Nats of evidence that a function has to be worth in the end."""
-        ...
 
     def encoded(self, rows: TrainingRows, y: AnyArray) -> TrainingSet:
         """Rows with their targets as the outputs of a likelihood."""
-        ...
 
     def fitted(self, likelihood: Likelihood, noise_freedom: float) -> "Family":
         """The same with the parameters that were found."""
-        ...
 
     def output_weights(self, mean: Array) -> Array:
         """Weights (outputs, n) of the model as users know them, functions last."""
-        ...
 
     def predictive(self, mean: Array, variance: Array) -> Any:
         """The distribution of targets for latent values (N, outputs)."""
-        ...
