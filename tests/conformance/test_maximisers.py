@@ -93,7 +93,7 @@ def matched_probit(seed=0):
 
 
 # How well the evidence is known: rows are matched to a tolerance.
-RESOLUTION = {regression: 1e-6, classification: 1e-6, matched_probit: 1e-3}
+RESOLUTION = {regression: 1e-8, classification: 1e-8, matched_probit: 1e-3}
 
 
 @cache
@@ -189,7 +189,9 @@ def test_a_rescaled_column_changes_nothing(make, name):
     slack = RESOLUTION[make]
     assert_allclose(scaled.log_evidence, plain.log_evidence, rtol=1e-9, atol=slack)
     found, mean = scaled.posterior.mean * factors[active], plain.posterior.mean
-    assert_allclose(found, mean, rtol=0, atol=10 * slack * np.abs(mean).max())
+    assert_allclose(
+        found, mean, rtol=0, atol=max(1e-6, 10 * slack) * np.abs(mean).max()
+    )
 
 
 @pytest.mark.parametrize("name", ["sequential", "pooled", *FIXED_POINTS, *POLISHED])
@@ -233,9 +235,10 @@ def test_nothing_is_left_to_gain(make, name):
     state = state_at(problem, mode)
     gains = np.where(np.isinf(state.proposals.current), state.proposals.gain, 0.0)
 
-    assert_allclose(mode.log_evidence, fit.log_evidence, atol=RESOLUTION[make])
+    slack = max(1e-6, RESOLUTION[make])
+    assert_allclose(mode.log_evidence, fit.log_evidence, rtol=0, atol=slack)
     assert np.isfinite(gains).all()
     for index in np.flatnonzero(gains > 2e-6):
         precision = float(state.proposals.precision[index])
         after = mode_after(problem, state, int(index), precision)
-        assert after.log_evidence < mode.log_evidence + 10 * RESOLUTION[make]
+        assert after.log_evidence < mode.log_evidence + max(1e-5, RESOLUTION[make])
