@@ -19,6 +19,14 @@ def _data_folder() -> Path:
 
 
 @pytest.fixture(scope="session")
+def data_folder() -> Path:
+    folder = _data_folder()
+    if not folder.is_dir():
+        pytest.skip("the papers' data sets are not here: set RELVEC_DATA")
+    return folder
+
+
+@pytest.fixture(scope="session")
 def reference_folder() -> Path:
     folder = _data_folder().parent / "reference"
     if not folder.is_dir():

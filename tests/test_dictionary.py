@@ -1,5 +1,7 @@
 """sparse_bayes: any dictionary, named results, Tipping's own as the reference."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -103,14 +105,10 @@ def test_weights_count_rows():
     assert_allclose(weighted.log_evidence, repeated.log_evidence, rtol=1e-10)
 
 
-CASES = [
-    "sinc1d_100",
-    "sinc2d_300",
-    "friedman1_200",
-    "ripley_250",
-    "banana_400",
-    "pima_300",
-]
+HERE = ["sinc1d_100", "sinc2d_300", "friedman1_200", "pima_300"]
+# Their tables are not ours to give away.
+ELSEWHERE = ["ripley_250", "banana_400", "boston_300"]
+CASES = HERE + ELSEWHERE
 
 
 def compared(case):
@@ -125,29 +123,33 @@ def compared(case):
 
 
 @pytest.fixture(scope="module")
-def references():
-    return {name: compared(reference(name)) for name in CASES}
+def references(request):
+    """Problems by name, each compared once; skips those that are not here."""
+
+    @cache
+    def named(name):
+        if name in HERE:
+            return compared(reference(name))
+        folder = request.getfixturevalue("reference_folder")
+        return compared(reference(name, folder))
+
+    return named
 
 
 @pytest.mark.parametrize("schedule", ["pool", "greedy"])
-def test_evidence_beside_sparse_bayes_2(references, schedule):
-    """On average at least as high, nowhere more than a nat below."""
-    differences = [
-        found[schedule].log_evidence - case["log_evidence"]
-        for case, _, _, found in references.values()
-    ]
+@pytest.mark.parametrize("name", CASES)
+def test_evidence_beside_sparse_bayes_2(references, name, schedule):
+    """Nowhere more than a nat below."""
+    case, _, _, found = references(name)
 
-    assert len(differences) == len(CASES)
-    assert np.mean(differences) >= 0
-    assert np.min(differences) > -1
+    assert found[schedule].log_evidence > case["log_evidence"] - 1
 
 
-def test_evidence_beside_sparse_bayes_2_on_boston(reference_folder):
-    """Which is not part of the repository."""
-    case, _, _, found = compared(reference("boston_300", reference_folder))
+@pytest.mark.parametrize("name", HERE)
+def test_a_pool_ends_higher_than_sparse_bayes_2(references, name):
+    case, _, _, found = references(name)
 
-    for schedule, model in found.items():
-        assert model.log_evidence > case["log_evidence"] - 1, schedule
+    assert found["pool"].log_evidence > case["log_evidence"] + 0.1
 
 
 @pytest.mark.slow
@@ -155,7 +157,7 @@ def test_evidence_beside_sparse_bayes_2_on_boston(reference_folder):
 @pytest.mark.parametrize("name", CASES)
 def test_all_solvers_end_at_the_same_evidence(references, name, solver):
     """Within 1 %, once what was pruned had its second chance."""
-    case, Phi, y, found = references[name]
+    case, Phi, y, found = references(name)
     polished = sparse_bayes(Phi, y, case["likelihood"], solver=solver)
     expected = found["pool"].log_evidence
 
@@ -165,7 +167,7 @@ def test_all_solvers_end_at_the_same_evidence(references, name, solver):
 @pytest.mark.parametrize("name", CASES)
 def test_the_posterior_at_its_hyperparameters(references, name):
     """Where the prior precisions are the same, so are weights and evidence."""
-    case, Phi, y, _ = references[name]
+    case, Phi, y, _ = references(name)
     active, alpha = np.array(case["relevant"]), np.array(case["alpha"])
     likelihood = (
         Gaussian.known(case["noise_std"] ** 2)
@@ -189,7 +191,7 @@ def test_weights_where_it_ends_with_the_same_columns(references, name):
 
     One action per pass, as there; pools end in better maxima with other columns.
     """
-    case, _, _, both = references[name]
+    case, _, _, both = references(name)
     found = both["greedy"]
     spread = np.sqrt(np.diag(found.covariance))
 
@@ -198,7 +200,7 @@ def test_weights_where_it_ends_with_the_same_columns(references, name):
 
 
 def test_weights_where_both_stand_at_the_maximum(references):
-    case, _, _, both = references["sinc1d_100"]
+    case, _, _, both = references("sinc1d_100")
 
     assert_allclose(both["greedy"].log_evidence, case["log_evidence"], atol=1e-6)
     assert_allclose(both["greedy"].weights, case["weights"], rtol=1e-5)

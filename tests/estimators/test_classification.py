@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from oracles import laplace_evidence
-from problems import read_only, reference
+from problems import read_only
 from scipy.special import expit
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.metrics import log_loss
@@ -128,15 +128,16 @@ def test_probabilities_are_worth_something():
 
 
 @pytest.mark.slow
-def test_ripley():
+def test_ripley(data_folder):
     """A hundred of the 250 training rows, width 0.5, over twenty draws."""
-    case = reference("ripley_250")
+    table = pd.read_csv(data_folder / "ripley.csv")
+    train, test = (table[table["split"] == part] for part in ("train", "test"))
     vectors, errors = [], []
     for seed in range(20):
-        rows = np.random.default_rng(seed).permutation(250)[:100]
-        model = RVC(gamma=GAMMA).fit(case["X"][rows], case["y"][rows])
+        draw = train.iloc[np.random.default_rng(seed).permutation(250)[:100]]
+        model = RVC(gamma=GAMMA).fit(draw.iloc[:, :2], draw["target"])
         vectors.append(len(model.relevance_))
-        errors.append(1 - model.score(case["X_test"], case["y_test"]))
+        errors.append(1 - model.score(test.iloc[:, :2], test["target"]))
 
     assert np.mean(vectors) <= 6
     assert np.mean(errors) <= 0.105
