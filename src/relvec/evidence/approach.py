@@ -4,10 +4,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from relvec.design import GRAM_LIMIT
 from relvec.evidence.base import Problem
 from relvec.likelihoods import Likelihood, PseudoObservations
 from relvec.posterior import Posterior
+from relvec.precision import GRAM_LIMIT, ROUNDING
 from relvec.typing import Array, Indices
 
 _MAX_HALVINGS = 40
@@ -138,7 +138,7 @@ def halved_step(
     problem: Problem, likelihood: Likelihood, here: Point, goal: Array
 ) -> Point:
     """As far towards the goal as 1, ½, ¼, ... of the way does not descend."""
-    slack = 1e-14 * abs(here.objective)
+    slack = ROUNDING * abs(here.objective)
     alpha = here.prior_precision
     eta = problem.design.matvec(goal, here.active)
     for halving in range(_MAX_HALVINGS):

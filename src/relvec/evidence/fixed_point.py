@@ -21,12 +21,11 @@ from relvec.evidence.base import Problem
 from relvec.evidence.mode import Mode, posterior_at_mode
 from relvec.evidence.updates import MacKay, Update, informed
 from relvec.likelihoods import Likelihood, PseudoObservations
+from relvec.precision import LEAST_PRIOR_SHARE, SLACK
 from relvec.typing import AnyArray, Array, Indices
 
-_LEAST_SHARE = 1e-18  # of what the data say of a weight, its prior says at least
 _ROUGH_NEWTON = 2  # steps towards the mode, while α changes more than this
 _ROUGH_CHANGE = 0.5
-_SLACK = 1e-12  # of the objective, by which rounding may lower it
 
 
 @dataclass(frozen=True)
@@ -107,7 +106,7 @@ class FixedPoint:
         alpha, stay = self._precisions(problem, state)
         likelihood = self._likelihood(problem, state)
         after = self._moved(problem, state, likelihood, alpha, stay)
-        least = state.log_evidence - _SLACK * abs(state.log_evidence)
+        least = state.log_evidence - SLACK * abs(state.log_evidence)
         if self.update.monotone and after.log_evidence < least and not stay.all():
             everything = np.ones_like(stay)
             after = self._moved(problem, state, likelihood, alpha, everything)
@@ -157,7 +156,7 @@ class FixedPoint:
             return posterior.prior_precision, np.ones(len(state.active), dtype=bool)
         priors = self.update.priors(problem, posterior.active)
         updated = self.update.precisions(posterior, priors)
-        least = _LEAST_SHARE * informed(posterior)
+        least = LEAST_PRIOR_SHARE * informed(posterior)
         updated = np.maximum(np.nan_to_num(updated, nan=np.inf), least)
         if problem.least_precision is not None:
             updated = np.maximum(updated, problem.least_precision[state.active])

@@ -29,6 +29,7 @@ from relvec.evidence.base import Problem
 from relvec.evidence.newton_step import coupled_step
 from relvec.likelihoods import Matching, PseudoObservations
 from relvec.posterior import Posterior
+from relvec.precision import TINY
 from relvec.typing import Array
 
 _MOST_STEPS = 200
@@ -38,7 +39,6 @@ _NEAR = 300.0  # Newton's decrement below which cavities move along
 _DECREMENT = (1e-3, 0.3)
 _MISMATCH = (2e-2, 0.3)
 _LONGEST = 2.0  # step of log(1 + v)
-_TINY = np.finfo(float).tiny
 
 
 def matched_posterior(
@@ -110,7 +110,7 @@ class _Spread:
         if self.before is not None:
             last, last_apart = self.before
             turn = apart - last_apart
-            share = (turn @ apart) / max(float(turn @ turn), _TINY)
+            share = (turn @ apart) / max(float(turn @ turn), TINY)
             step = apart - share * (turn + self.place - last)
         step = np.clip(step, -_LONGEST, _LONGEST)
         return _Spread(np.maximum(self.place + step, 0.0), (self.place, apart))

@@ -20,15 +20,12 @@ import numpy as np
 from scipy.linalg import lapack
 
 from relvec.evidence.moments import Moments, Solution, solve
+from relvec.precision import LATE_SLACK, SLACK
 from relvec.typing import Array, Indices
 
 _LONGEST_STEP = 3.0  # in log α
 _LEAST_CURVATURE = 1e-8
 _SHORTEST = 1e-4
-# What the evidence may seem to fall by, relative to its size. Close to the maximum the
-# derivatives still tell the way where its differences are rounding.
-_SLACK = 1e-12
-_LATE_SLACK = 1e-10
 _SMALL_STEP = 1e-2
 
 
@@ -92,7 +89,7 @@ def ascend(
         step, concave = _step(state, ceiling)
         size = np.abs(step).max(initial=0.0)
         small = concave and size < _SMALL_STEP
-        after = _uphill(state, step, ceiling, _LATE_SLACK if small else _SLACK)
+        after = _uphill(state, step, ceiling, LATE_SLACK if small else SLACK)
         if after is None:
             return replace(state, converged=True)
         state = after

@@ -36,7 +36,6 @@ from relvec.evidence.second_look import (
 )
 from relvec.evidence.sequential import Sequential
 from relvec.evidence.state import (
-    SEARCH_LIMIT,
     FoundModel,
     Look,
     SequentialState,
@@ -44,6 +43,7 @@ from relvec.evidence.state import (
     state_with,
 )
 from relvec.posterior import Posterior
+from relvec.precision import LEAST_RESIDUAL, MOST_DOUBT, SEARCH_LIMIT, lost
 from relvec.typing import Array
 
 _MOST_ACTIONS = 10_000
@@ -53,11 +53,6 @@ _LEAST_STEP = 1e-4  # the same of a single step, after which the next may gain m
 # What a last round must promise where its evidence has to be asked for: a multiple of
 # the tolerance, at most so many nats.
 _LEAST_PROMISE = (10, 1e-3)
-# Below this share of the target the residual is a difference of nearly equal numbers.
-_LEAST_RESIDUAL = 1e-8
-# What the evidence in Gram form may have lost, in nats and relative to its size.
-_ROUNDING = 1e-14
-_MOST_DOUBT = 1e-9
 
 
 @dataclass(frozen=True)
@@ -224,7 +219,7 @@ def _confirmed(
     polished = outcome.final and outcome.ascent.converged and not state.settled
     least = _LEAST_GAIN * setting.tol
     if polished and state.likelihood.conjugate:
-        least = -_MOST_DOUBT * max(1.0, abs(state.log_evidence))
+        least = -MOST_DOUBT * max(1.0, abs(state.log_evidence))
     ascent, solution = outcome.ascent, outcome.solution
     if solution.condition >= max(SEARCH_LIMIT, problem.design.gram_limit):
         return None  # found with digits that Gram matrices do not have
@@ -271,9 +266,8 @@ def _is_sound(problem: Problem, outcome: Outcome, log_evidence: float) -> bool:
     """Whether Gram matrices can be trusted with the evidence of this model."""
     solution = outcome.solution
     squares = outcome.ascent.moments.target_squares
-    lost = _ROUNDING * solution.condition
-    accurate = lost <= _MOST_DOUBT * max(1.0, abs(log_evidence))
-    fitted = solution.residual > _LEAST_RESIDUAL * squares
+    accurate = lost(solution.condition) <= MOST_DOUBT * max(1.0, abs(log_evidence))
+    fitted = solution.residual > LEAST_RESIDUAL * squares
     return bool(
         accurate and solution.condition < problem.design.gram_limit and np.all(fitted)
     )

@@ -9,8 +9,9 @@ from relvec.evidence.moments import Moments, Solution, solve
 from relvec.evidence.newton import Ascent, ascend
 from relvec.evidence.pool import Pool, climb
 from relvec.evidence.state import SequentialState
-from relvec.evidence.statistics import GramStatistics, by_output, rounding
+from relvec.evidence.statistics import GramStatistics, by_output
 from relvec.linalg import solve_lower
+from relvec.precision import COPY, TINY, dependent_share
 from relvec.typing import AnyArray, Array, Indices
 
 _LOOSE = (1.0, 0.1)  # early tolerances: at most, and as a share of the best gain
@@ -21,9 +22,7 @@ _SHORT_LIST = 2  # candidates looked at for each that joins
 _MOST_LIKE = 0.95  # |cosine| of candidates that have room in a pool, all of them
 # Candidates that a pool should have, and of functions all alike at most.
 _FEW, _MOST_ALIKE = 8, 32
-_TINY = np.finfo(float).tiny
 _SAME = 1e-2  # |Δ log α| up to which two models are one
-_COPY = 1 - 1e-10  # |cosine| from which a candidate is a copy of an active function
 
 
 @dataclass(frozen=True)
@@ -46,7 +45,7 @@ class Rounds:
         cross = gram.cross.take(short, axis=2)
         squares = gram.projections.squared_norms
         scale = np.sqrt(squares[:, gram.active, None] * squares[:, None, short])
-        fresh = ~np.any(np.abs(cross) > _COPY * scale, axis=(0, 1))
+        fresh = ~np.any(np.abs(cross) > COPY * scale, axis=(0, 1))
         likeness = self.likeness if len(short) > self.width else _MOST_LIKE
         chosen = _unlike(_likeness(products), fresh, self.width, likeness)
         if len(chosen) < _FEW:
@@ -88,7 +87,7 @@ def _unlike(cosines: Array, fresh: AnyArray, most: int, likeness: float) -> Indi
 
 def _likeness(products: Array) -> Array:
     """|cosine| of functions with these inner products, the largest of any output."""
-    size = np.sqrt(np.maximum(products.diagonal(axis1=1, axis2=2), _TINY))
+    size = np.sqrt(np.maximum(products.diagonal(axis1=1, axis2=2), TINY))
     cosines = np.abs(products) / (size[:, :, None] * size[:, None, :])
     return cosines.max(axis=0)
 
@@ -228,7 +227,7 @@ def _pool(
     prior = beta[:, :, None] * moments.gram
     whitened *= beta[:, :, None]
     norms = np.diagonal(prior, axis1=1, axis2=2)
-    least = rounding(solution.condition) * norms
+    least = dependent_share(solution.condition) * norms
     overlap = prior - np.swapaxes(whitened, 1, 2) @ whitened
     quality = beta * (moments.target - explained)
     if len(overlap) == 1:

@@ -24,13 +24,9 @@ from relvec.evidence.statistics import (
 )
 from relvec.likelihoods import Likelihood, PseudoObservations
 from relvec.posterior import Posterior
+from relvec.precision import MOST_DOUBT, SEARCH_LIMIT, lost
 from relvec.typing import Array, Indices
 
-_ROUNDING = 1e-14
-# Condition up to which Gram matrices, too poor for differences of the evidence, still
-# tell what is worth trying.
-SEARCH_LIMIT = 1e11
-_MOST_DOUBT = 1e-10  # relative to the log evidence
 _MOST_DRIFT = 2e-3  # updates × √error, found by trial: μ drifts faster than S and Q
 
 
@@ -226,12 +222,12 @@ def is_fragile(state: SequentialState) -> bool:
         return True
     if state.updates * np.sqrt(state.error) > _MOST_DRIFT:
         return True
-    return state.doubt > _MOST_DOUBT * max(1.0, abs(state.log_evidence))
+    return state.doubt > MOST_DOUBT * max(1.0, abs(state.log_evidence))
 
 
 def _relative_error(gram: GramStatistics) -> float:
     """Of S, Q and gains: rounding, magnified by how broad a prior is for its data."""
-    return _ROUNDING * gram.condition
+    return lost(gram.condition)
 
 
 def mode_after(

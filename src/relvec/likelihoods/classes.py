@@ -6,6 +6,7 @@ from typing import Self
 import numpy as np
 
 from relvec.likelihoods.base import Matching
+from relvec.precision import TINY
 from relvec.typing import Array
 
 
@@ -69,4 +70,4 @@ def log_of_own(probabilities: Array, scores: Array) -> Array:
     """log p (N,) of the class of each row, that of the largest score (N, K)."""
     own = np.argmax(scores, axis=1)[:, None]
     p = np.take_along_axis(probabilities, own, axis=1)[:, 0]
-    return np.log(np.maximum(p, np.finfo(float).tiny))
+    return np.log(np.maximum(p, TINY))

@@ -8,11 +8,9 @@ import numpy as np
 from relvec.likelihoods.base import Matching, PseudoObservations
 from relvec.linalg import SQUARABLE
 from relvec.parameters import check_noise_variance
+from relvec.precision import NOISE_FLOOR
 from relvec.typing import Array
 
-# The noise stays above this fraction of the targets' mean square: less cannot be
-# told from none by statistics in double precision.
-NOISE_FLOOR = 1e-12
 # Section 4, step 1: the noise to start from, as a fraction of the variance.
 _STARTING_NOISE = 0.1
 _LEAST_KNOWN_NOISE = 1e-24

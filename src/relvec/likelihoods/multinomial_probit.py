@@ -26,9 +26,8 @@ from relvec.likelihoods.base import PseudoObservations
 from relvec.likelihoods.classes import ClassLikelihood, log_of_own
 from relvec.likelihoods.probit_integrals import orthant
 from relvec.likelihoods.probit_rows import Rows, Terms
+from relvec.precision import LEAST_PRECISION
 from relvec.typing import Array, Indices
-
-_LEAST_PRECISION = 1e-12  # below, a pseudo-observation carries no information
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +54,7 @@ class MultinomialProbit(ClassLikelihood):
         rows = self._rows(y, eta, sample_weight)
         precision = np.ones((len(y), 1))
         if not self.bound:
-            precision = np.maximum(rows.precision, _LEAST_PRECISION)[:, None]
+            precision = np.maximum(rows.precision, LEAST_PRECISION)[:, None]
         target = eta + rows.slope / precision
         weights = sample_weight[:, None] * precision
         return PseudoObservations(target, weights, np.ones(1))

@@ -16,10 +16,9 @@ from scipy.stats import qmc
 
 from relvec.likelihoods.base import PseudoObservations
 from relvec.likelihoods.classes import ClassLikelihood, log_of_own
+from relvec.precision import LEAST_PRECISION
 from relvec.typing import Array
 
-# Below this the precision of a pseudo-observation carries no information.
-_LEAST_PRECISION = 1e-12
 _N_DRAWS = 1024
 _ENTRIES = 4_000_000  # rows × classes × draws at a time
 
@@ -32,7 +31,7 @@ class Softmax(ClassLikelihood):
         self, y: Array, eta: Array, sample_weight: Array
     ) -> PseudoObservations:
         p = softmax(eta, axis=1)
-        precision = np.maximum(p * (1 - p), _LEAST_PRECISION)
+        precision = np.maximum(p * (1 - p), LEAST_PRECISION)
         target = eta + (y - p) / precision
         weights = sample_weight[:, None] * precision
         return PseudoObservations(target, weights, np.ones(y.shape[1]))
