@@ -293,10 +293,10 @@ default="auto"
 
     def _keep(self, candidates: Candidates, fit: EvidenceFit, offset: float) -> None:
         super()._keep(candidates, fit, offset)
-        self.noise_variance_ = float(fit.likelihood.noise_variance[0])
+        self.noise_variance_ = float(fit.likelihood.scale[0] ** 2)
         self.degrees_of_freedom_ = np.inf
         top_down = as_top_down(self.solver)
-        estimated = fit.likelihood.noise_ceiling is not None
+        estimated = fit.likelihood.parameter_ceiling is not None
         if top_down is not None and top_down.update == "variational" and estimated:
             prior = as_hyperprior(self.hyperprior, top_down)
             self.degrees_of_freedom_ = 2 * prior.c + fit.n_observations

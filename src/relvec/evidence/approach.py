@@ -67,14 +67,21 @@ def log_evidence(
 
 
 def expanded(
-    problem: Problem, likelihood: Likelihood, here: Point, factor: Array | None
+    problem: Problem,
+    likelihood: Likelihood,
+    here: Point,
+    before: tuple[PseudoObservations, Posterior] | None = None,
 ) -> tuple[PseudoObservations, Posterior]:
-    """The least-squares problem that agrees with the likelihood here, solved."""
+    """The least-squares problem that agrees with the likelihood here, solved.
+
+    Its factor is that of the problem before where precisions have not moved.
+    """
     seen = likelihood.pseudo_observations(problem.y, here.eta, problem.sample_weight)
-    if factor is None:
-        factor = problem.design.factor(
-            here.active, here.prior_precision, seen.precision
-        )
+    if before is not None and np.array_equal(seen.precision, before[0].precision):
+        factor = before[1].factor
+    else:
+        model = here.active, here.prior_precision
+        factor = problem.design.factor(*model, seen.precision)
     posterior = Posterior(here.active, here.prior_precision, here.mean, factor)
     return seen, _pulled(problem, seen, posterior, here.eta)
 

@@ -227,6 +227,6 @@ class EvidenceMaximiser(Protocol[StateT]):
 
 def interpolates(problem: Problem, state: State) -> bool:
     """Whether weights leave no observations to estimate the noise from."""
-    estimated = state.likelihood.noise_ceiling is not None
+    estimated = state.likelihood.parameter_ceiling is not None
     spent = np.max(state.effective_parameters, initial=0.0)
     return bool(estimated and spent > _NEARLY_ALL * problem.sample_weight.sum())

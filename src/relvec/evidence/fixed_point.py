@@ -20,7 +20,7 @@ import numpy as np
 from relvec.evidence.base import Problem
 from relvec.evidence.mode import Mode, posterior_at_mode
 from relvec.evidence.updates import MacKay, Update, informed
-from relvec.likelihoods import Likelihood, PseudoObservations
+from relvec.likelihoods import Likelihood, PseudoObservations, refitted
 from relvec.precision import LEAST_PRIOR_SHARE, SLACK
 from relvec.typing import AnyArray, Array, Indices
 
@@ -86,7 +86,7 @@ class FixedPoint:
         alpha = self.update.starting(problem, active)
         likelihood = problem.likelihood
         if self.update.bounded:
-            likelihood = likelihood.lower_bound(np.zeros_like(problem.y), np.ones(1))
+            likelihood = _bound(likelihood, np.zeros_like(problem.y), np.ones(1))
         start = self.update.weights(problem, active, alpha)
         plain = self.update.plain
         most = 1 if plain else None
@@ -166,17 +166,21 @@ class FixedPoint:
         """With its parameters estimated anew, if it is time to."""
         likelihood, eta = state.likelihood, state.mode.eta
         if self.update.bounded and not problem.likelihood.conjugate:
-            return likelihood.lower_bound(eta, _variances(problem, state))
-        if (state.steps + 1) % self.noise_interval:
+            return _bound(likelihood, eta, _variances(problem, state))
+        idle = likelihood.parameter_ceiling is None
+        if idle or (state.steps + 1) % self.noise_interval:
             return likelihood
-        weights = problem.sample_weight
-        freedom, extra = self.update.noise(
-            float(weights.sum()),
+        more = self.update.noise(
             state.effective_parameters,
-            likelihood.noise_variance,
+            np.exp(-likelihood.log_parameters),
             self.update.priors(problem, state.active),
         )
-        return likelihood.refit(problem.y, eta, weights, freedom, extra)
+        return refitted(likelihood, problem.y, eta, problem.sample_weight, more=more)
+
+
+def _bound(likelihood: Likelihood, eta: Array, variance: Array) -> Likelihood:
+    """The lower bound, or the likelihood itself where none is known."""
+    return likelihood.lower_bound(eta, variance) or likelihood
 
 
 def _variances(problem: Problem, state: FixedPointState) -> Array:

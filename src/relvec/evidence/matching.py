@@ -48,7 +48,7 @@ def matched_posterior(
     y, weight = problem.y, problem.sample_weight
     spread = _Spread(np.log1p(np.broadcast_to(likelihood.cavity, len(y))))
     for _ in range(_MOST_STEPS):
-        seen, stepped = expanded(problem, likelihood, here, None)
+        seen, stepped = expanded(problem, likelihood, here)
         size = decrement(stepped, stepped.mean - here.mean)
         posterior = replace(stepped, mean=here.mean)
         variance = _row_variance(problem, posterior)

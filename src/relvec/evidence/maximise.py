@@ -18,6 +18,7 @@ from relvec.evidence.base import (
 from relvec.evidence.mode import Mode, posterior_at_mode
 from relvec.evidence.trace import Trace, n_vectors
 from relvec.evidence.units import Units
+from relvec.likelihoods import at_ceiling
 from relvec.linalg import single_threaded
 
 # How far the evidence of the search may be from that on exact columns, relative to
@@ -98,7 +99,7 @@ def _outcome(problem: Problem, state: State) -> Status:
         return Status.CONSTANT_TARGET
     if n_vectors(problem, state) == 0:
         return Status.EMPTY
-    if state.likelihood.noiseless:
+    if at_ceiling(state.likelihood):
         return Status.PERFECT_FIT
     return Status.INTERPOLATION if interpolates(problem, state) else Status.CONVERGED
 

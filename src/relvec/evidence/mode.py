@@ -60,10 +60,9 @@ def posterior_at_mode(
         return matched_posterior(problem, likelihood.matching, here, rough=rough)
     if most_steps is None and not (plain or likelihood.conjugate):
         here = _approached(problem, likelihood, here, rough=rough)
-    last, factor = np.inf, None
+    last, solved = np.inf, None
     for _ in range(most_steps or _MAX_NEWTON):
-        observations, posterior = expanded(problem, likelihood, here, factor)
-        factor = posterior.factor if likelihood.steady else None
+        solved = observations, posterior = expanded(problem, likelihood, here, solved)
         if likelihood.conjugate:
             posterior, eta = corrected(problem, observations, posterior)
             here = here.moved(posterior.mean, eta)

@@ -78,7 +78,7 @@ class Pooled:
     def _advanced(self, problem: Problem, state: SequentialState) -> SequentialState:
         if state.gram is None or self._starts_alone(state):
             return self._single_step(problem, state)
-        ceiling = state.likelihood.noise_ceiling
+        ceiling = state.likelihood.parameter_ceiling
         tol = search_tol(state, self.single.tol)
         if state.look is not None:
             return self._look_on(problem, state, state.look, tol)
@@ -160,7 +160,7 @@ class Pooled:
         """Another round of the second look; the model found so far stays meanwhile."""
         if colder_for_long(state, look):
             return look_settled(problem, state, look)
-        ceiling = state.likelihood.noise_ceiling if look.released else None
+        ceiling = state.likelihood.parameter_ceiling if look.released else None
         after = self._round(look.problem, look.state, ceiling, look_tol(look, tol))
         if after is None:
             return look_settled(problem, state, look)
@@ -223,9 +223,7 @@ def _confirmed(
     ascent, solution = outcome.ascent, outcome.solution
     if solution.condition >= max(SEARCH_LIMIT, problem.design.gram_limit):
         return None  # found with digits that Gram matrices do not have
-    likelihood = state.likelihood
-    if likelihood.noise_ceiling is not None:
-        likelihood = likelihood.with_parameters(np.log(ascent.noise_precision))
+    likelihood = state.likelihood.with_parameters(np.log(ascent.noise_precision))
     evidence = state.log_evidence + outcome.gain
     in_gram_form = likelihood.conjugate
     if not (likelihood.conjugate and _is_sound(problem, outcome, state.log_evidence)):
@@ -244,7 +242,7 @@ def _confirmed(
     if not evidence - setting.price * more > state.log_evidence + least:
         return None
     if not in_gram_form:
-        return state_at(problem, mode, state.gram)
+        return state_at(problem, mode, state)
     # A posterior of exact columns would not match inner products of approximate ones.
     posterior = Posterior(
         outcome.active, ascent.prior_precision, solution.mean, solution.factor

@@ -74,7 +74,7 @@ def look_begun(problem: Problem, state: SequentialState) -> SequentialState:
     factors = _factors(problem, state)
     if state.looks >= len(factors):
         return look_ended(state)
-    factor, ceiling = factors[state.looks], state.likelihood.noise_ceiling
+    factor, ceiling = factors[state.looks], state.likelihood.parameter_ceiling
     if ceiling is None:
         heavier = replace(problem, sample_weight=factor * problem.sample_weight)
         look = Look(_at(heavier, state), heavier)
@@ -85,7 +85,7 @@ def look_begun(problem: Problem, state: SequentialState) -> SequentialState:
 
 
 def _by_noise(state: SequentialState) -> bool:
-    return state.likelihood.noise_ceiling is not None
+    return state.likelihood.parameter_ceiling is not None
 
 
 def _factors(problem: Problem, state: SequentialState) -> tuple[float, ...]:

@@ -28,6 +28,7 @@ from relvec.evidence.state import (
     updated,
 )
 from relvec.evidence.statistics import GramStatistics, added, deleted, reestimated
+from relvec.likelihoods import refitted
 from relvec.typing import Indices
 
 # Precisions of a seed's prior to try, relative to its precision from the data, and how
@@ -176,9 +177,13 @@ class Sequential:
     ) -> SequentialState:
         """Step 9, as far along as the evidence rises."""
         eta = problem.design.matvec(state.mean, state.active)
-        weights = problem.sample_weight
-        freedom = weights.sum() - state.effective_parameters
-        goal = state.likelihood.refit(problem.y, eta, weights, freedom)
+        goal = refitted(
+            state.likelihood,
+            problem.y,
+            eta,
+            problem.sample_weight,
+            more=(-state.effective_parameters, 0.0),
+        )
         origin = state.likelihood.log_parameters
         distance = goal.log_parameters - origin
         settled = bool(np.max(np.abs(distance), initial=0.0) < self.tol)

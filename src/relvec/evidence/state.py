@@ -87,11 +87,11 @@ class SequentialState:
 
 
 def state_at(
-    problem: Problem, mode: Mode, known: GramStatistics | None = None
+    problem: Problem, mode: Mode, before: SequentialState | None = None
 ) -> SequentialState:
-    """The state at a mode; of what is ``known``, the rows' inner products are used."""
-    reusable = known if mode.likelihood.steady else None
-    state = state_with(problem, mode, mode.observations, reusable)
+    """The state at a mode; inner products of rows that weigh the same are reused."""
+    known = before.gram if before and _weighs_the_same(before, mode) else None
+    state = state_with(problem, mode, mode.observations, known)
     condition = mode.posterior.condition
     if condition < problem.design.gram_limit:
         return state
@@ -103,6 +103,11 @@ def state_at(
         exact=False,
         proposals=proposals(stats, problem.least_precision),
     )
+
+
+def _weighs_the_same(state: SequentialState, mode: Mode) -> bool:
+    rows = state.observations.row_weights, mode.observations.row_weights
+    return np.array_equal(*rows)
 
 
 @dataclass(frozen=True)
@@ -194,7 +199,7 @@ def refreshed(
     mode = posterior_at_mode(
         problem, likelihood, state.active, state.prior_precision, state.mean
     )
-    after = state_at(problem, mode, state.gram)
+    after = state_at(problem, mode, state)
     return replace(after, steps=state.steps, cursor=state.cursor, seeded=state.seeded)
 
 

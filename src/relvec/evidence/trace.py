@@ -34,7 +34,7 @@ class Trace:
         """A snapshot if the last step was accepted."""
         if state.steps == len(self.snapshots):
             return None
-        noise = np.sqrt(np.mean(state.likelihood.noise_variance))
+        noise = np.sqrt(np.mean(state.likelihood.scale**2))
         snapshot = Snapshot(
             iteration=state.steps,
             log_evidence=state.log_evidence - self.units.shift,

@@ -26,7 +26,7 @@ from functools import cached_property
 
 import numpy as np
 
-from relvec.likelihoods import Likelihood, PseudoObservations
+from relvec.likelihoods import Likelihood, PseudoObservations, refitted
 from relvec.posterior import Posterior
 from relvec.typing import Array, Indices
 
@@ -145,7 +145,7 @@ def charged_loss(
 ) -> float:
     """Minus the log likelihood and a charge for every function, per observation."""
     count = float(sample_weight.sum())
-    fitted = likelihood.refit(y, eta, sample_weight, np.full(y.shape[1], count))
+    fitted = refitted(likelihood, y, eta, sample_weight)
     left = 1 - _CHARGE * n_functions / count
     if left < _LEAST_LEFT:
         return _HOPELESS - left

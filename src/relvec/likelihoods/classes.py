@@ -1,4 +1,4 @@
-"""What likelihoods of classes have in common: no noise, no unit, no parameters."""
+"""What likelihoods of classes have in common: no unit and no parameters."""
 
 from collections.abc import Callable
 from typing import Self
@@ -22,27 +22,16 @@ class ClassLikelihood:
         return None
 
     @property
-    def steady(self) -> bool:
-        return False
-
-    @property
     def log_parameters(self) -> Array:
         return np.empty(0)
 
     @property
-    def noise_variance(self) -> Array:
-        return np.full(1, np.nan)
-
-    @property
-    def noise_ceiling(self) -> Array | None:
+    def parameter_ceiling(self) -> Array | None:
         return None
 
     @property
-    def noiseless(self) -> bool:
-        return False
-
-    def natural_scale(self, y: Array, sample_weight: Array) -> float:
-        return 1.0
+    def scale(self) -> Array:
+        return np.full(1, np.nan)
 
     def rescaled(self, scale: float) -> Self:
         return self
@@ -52,17 +41,12 @@ class ClassLikelihood:
     ) -> Callable[[Array], Array] | None:
         return None
 
-    def refit(
-        self,
-        y: Array,
-        eta: Array,
-        sample_weight: Array,
-        freedom: Array,
-        extra: Array | float = 0.0,
-    ) -> Self:
-        return self
+    def sufficient_statistics(
+        self, y: Array, eta: Array, sample_weight: Array
+    ) -> tuple[Array, Array]:
+        return np.empty(0), np.empty(0)
 
-    def with_parameters(self, log_parameters: Array) -> Self:
+    def with_parameters(self, log_parameters: Array, *, fixed: bool = False) -> Self:
         return self
 
 

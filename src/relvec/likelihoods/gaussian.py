@@ -59,10 +59,6 @@ class Gaussian:
         return None
 
     @property
-    def steady(self) -> bool:
-        return True
-
-    @property
     def log_parameters(self) -> Array:
         return np.log(self.noise_precision) if self.estimated else np.empty(0)
 
@@ -71,19 +67,14 @@ class Gaussian:
         return 1 / self.noise_precision
 
     @property
-    def noise_ceiling(self) -> Array | None:
+    def scale(self) -> Array:
+        return np.sqrt(self.noise_variance)
+
+    @property
+    def parameter_ceiling(self) -> Array | None:
         if not self.estimated:
             return None
         return np.full(len(self.noise_precision), self.ceiling)
-
-    @property
-    def noiseless(self) -> bool:
-        # Parameters travel as logarithms, which costs them a few last digits.
-        nearly = (1 - 1e-9) * self.ceiling
-        return self.estimated and bool(np.any(self.noise_precision >= nearly))
-
-    def natural_scale(self, y: Array, sample_weight: Array) -> float:
-        return root_mean_square(y, sample_weight) or 1.0
 
     def rescaled(self, scale: float) -> "Gaussian":
         return replace(
@@ -106,21 +97,12 @@ class Gaussian:
         count = sample_weight.sum()
         return float(0.5 * np.sum(count * np.log(beta / (2 * np.pi)) - beta * rss))
 
-    def refit(
-        self,
-        y: Array,
-        eta: Array,
-        sample_weight: Array,
-        freedom: Array,
-        extra: Array | float = 0.0,
-    ) -> "Gaussian":
-        """Step 9 of the algorithm, for freedom Σv − Σγ."""
-        if not self.estimated:
-            return self
-        rss = sample_weight @ (y - eta) ** 2 + extra
-        goal = np.where(freedom > 0, freedom, self.noise_precision * rss)
-        least = goal / self.ceiling
-        return replace(self, noise_precision=goal / np.maximum(rss, least))
+    def sufficient_statistics(
+        self, y: Array, eta: Array, sample_weight: Array
+    ) -> tuple[Array, Array]:
+        n_parameters = len(self.log_parameters)
+        squares = sample_weight @ (y - eta) ** 2
+        return np.full(n_parameters, sample_weight.sum()), squares[:n_parameters]
 
     def lower_bound(self, eta: Array, variance: Array) -> "Gaussian":
         return self
@@ -130,10 +112,14 @@ class Gaussian:
         terms = np.log(2 * np.pi * total) + (y - mean) ** 2 / total
         return -0.5 * np.asarray(terms.sum(axis=1))
 
-    def with_parameters(self, log_parameters: Array) -> "Gaussian":
+    def with_parameters(
+        self, log_parameters: Array, *, fixed: bool = False
+    ) -> "Gaussian":
         if not self.estimated:
             return self
-        return replace(self, noise_precision=np.exp(log_parameters))
+        return replace(
+            self, noise_precision=np.exp(log_parameters), estimated=not fixed
+        )
 
 
 def gaussian_noise(

@@ -44,9 +44,9 @@ class MultinomialProbit(ClassLikelihood):
         default_factory=list, init=False, repr=False
     )
 
-    @property
-    def steady(self) -> bool:
-        return self.bound
+    def rescaled(self, scale: float) -> "MultinomialProbit":
+        # What is kept for the next question is as large as the training rows.
+        return MultinomialProbit(self.coding, self.bound)
 
     def pseudo_observations(
         self, y: Array, eta: Array, sample_weight: Array

@@ -37,6 +37,7 @@ from relvec.kernel_learning import (
     ScalePrior,
     WeightBound,
 )
+from relvec.likelihoods import at_ceiling
 from relvec.posterior import Posterior
 from relvec.typing import Array, Indices
 
@@ -169,7 +170,7 @@ class Moving:
         own = OwnScales(Range(*ends), steps=_STEPS, prior=prior)
         left = start
         # Without noise there is nothing that scales could be learned by.
-        if not self.fit.likelihood.noiseless:
+        if not at_ceiling(self.fit.likelihood):
             path = self._path(own.thinner(start, data, self._observed), given)
             if path.models:
                 chosen = path.chosen()
@@ -230,7 +231,7 @@ class Moving:
     def _judged(self, model: Placed, held: Held) -> Judged:
         part, solution = self._part, held.solution
         alpha, likelihood = held.prior_precision, self.fit.likelihood
-        if likelihood.noise_ceiling is not None:
+        if likelihood.parameter_ceiling is not None:
             likelihood = likelihood.with_parameters(np.log(held.noise_precision))
         rows, functions = equal_pairs(self.trials.rows, model.varying.centres)
         numbers = np.arange(len(alpha))
@@ -250,7 +251,7 @@ class Moving:
         model = copy(self.model)
         model.max_seconds = self.trials.seconds_left
         likelihood = targets.likelihood
-        if likelihood.noise_ceiling is not None:
+        if likelihood.parameter_ceiling is not None:
             likelihood = likelihood.with_parameters(np.log(left.noise_precision))
         targets = replace(targets, likelihood=likelihood)
         model._fit_candidates(candidates, targets, *weights)

@@ -22,6 +22,7 @@ from relvec.estimators.learning.targets import Targets
 from relvec.estimators.learning.trials import Trials
 from relvec.evidence import Status
 from relvec.kernel_learning import OwnScales
+from relvec.likelihoods import at_ceiling
 from relvec.typing import Array
 
 _MOST_TURNS = 30
@@ -58,7 +59,7 @@ def _turned(model: Any, trials: Trials, targets: Targets, own: OwnScales) -> Mov
         fit = model._fit_candidates(candidates, targets, precision)
         model.max_seconds = trials.model.max_seconds
         moving = Moving(trials, model, fit)
-        ended = fit.status in _FINAL or fit.likelihood.noiseless
+        ended = fit.status in _FINAL or at_ceiling(fit.likelihood)
         gain, before = fit.log_evidence - before, fit.log_evidence
         if len(model.relevance_) == 0 or ended or gain < _LEAST_GAIN:
             break

@@ -13,6 +13,7 @@ from relvec.estimators.learning.starts import Distances, given_shape, natural_sh
 from relvec.estimators.learning.taught import Taught
 from relvec.estimators.learning.trials import Trial, Trials, observed, placed
 from relvec.kernel_learning import better_scales
+from relvec.likelihoods import at_ceiling
 from relvec.typing import Array
 
 _SLACK = 0.005  # nats per observation that a wider kernel may cost
@@ -70,7 +71,7 @@ class Search:
         Of several fits with these scales it is the one closest to the process.
         """
         trials = self.trials
-        noise = trials.targets.likelihood.noise_ceiling
+        noise = trials.targets.likelihood.parameter_ceiling
         judge = trials.model.criterion == "auto"
         spread = trials.targets.spread
         if noise is None or not judge or len(trials.kernels) > 1 or not spread.all():
@@ -163,7 +164,7 @@ class Search:
         many = (
             len(trial.model.model_.basis) > _MOST_FUNCTIONS * self.trials.weight.sum()
         )
-        if many or trial.fit.likelihood.noiseless:
+        if many or at_ceiling(trial.fit.likelihood):
             return trial.scales
         eta = trial.model.model_.latent(X)[0] - targets.offset
         data = observed(trial.fit, targets, eta)

@@ -237,7 +237,7 @@ def observed(fit: EvidenceFit, targets: Targets, eta: Array) -> Observed:
     """What the data are to a model with these latent values."""
     weight = targets.training.weight
     seen = fit.likelihood.pseudo_observations(targets.values, eta, weight)
-    return Observed(seen, float(weight.sum()), fit.likelihood.noise_ceiling)
+    return Observed(seen, float(weight.sum()), fit.likelihood.parameter_ceiling)
 
 
 def placed(model: Any, fit: EvidenceFit, data: Observed, X: AnyArray) -> Placed:
