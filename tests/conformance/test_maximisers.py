@@ -13,10 +13,11 @@ from relvec.evidence import (
     Rounds,
     Sequential,
     Status,
+    Tempered,
     maximise,
 )
 from relvec.evidence.mode import posterior_at_mode
-from relvec.evidence.state import mode_after, state_at
+from relvec.evidence.search_model import mode_after, model_at
 from relvec.likelihoods import Bernoulli, Gaussian
 
 MAXIMISERS = {
@@ -27,6 +28,7 @@ MAXIMISERS = {
     "pooled, random": Pooled(Sequential(tol=1e-6), Rounds("random", seed=5)),
     "pooled, cyclic": Pooled(Sequential(tol=1e-6), Rounds("cyclic")),
     "pooled, small": Pooled(Sequential(tol=1e-6), Rounds(width=4)),
+    "tempered": Tempered(Pooled(Sequential(tol=1e-6))),
 }
 
 
@@ -86,7 +88,7 @@ def test_a_rescaled_column_changes_nothing(make, maximiser):
     )
 
 
-@pytest.mark.parametrize("name", ["sequential", "pooled"])
+@pytest.mark.parametrize("name", ["sequential", "pooled", "tempered"])
 def test_a_permuted_dictionary_gives_the_same_model(make, name):
     """For the rule that does not depend on the order."""
     Phi, y, likelihood = make(seed=1)
@@ -125,9 +127,9 @@ def test_nothing_is_left_to_gain(make, maximiser):
         posterior.prior_precision,
         posterior.mean,
     )
-    state = state_at(problem, mode)
-    gains = np.where(np.isinf(state.proposals.current), state.proposals.gain, 0.0)
+    model = model_at(problem, mode)
+    gains = np.where(np.isinf(model.proposals.current), model.proposals.gain, 0.0)
     for index in np.flatnonzero(gains > 2e-6):
-        precision = float(state.proposals.precision[index])
-        after = mode_after(problem, state, int(index), precision)
+        precision = float(model.proposals.precision[index])
+        after = mode_after(problem, model, int(index), precision)
         assert after.log_evidence < mode.log_evidence + 1e-5

@@ -23,6 +23,7 @@ from relvec.evidence.solvers import (
     as_top_down,
     starting_precision,
 )
+from relvec.evidence.tempering import Tempered
 from relvec.evidence.updates import EM, MacKay, Variational
 
 __all__ = [
@@ -44,6 +45,7 @@ __all__ = [
     "Snapshot",
     "Solver",
     "Status",
+    "Tempered",
     "TopDown",
     "Variational",
     "as_hyperprior",

@@ -152,13 +152,8 @@ class EvidenceFit:
     n_observations: float  # Σv
 
 
-class State(Protocol):
-    """What the driver reads from a maximiser's state."""
-
-    @property
-    def steps(self) -> int:
-        """How many changes were accepted so far."""
-        ...
+class Model(Protocol):
+    """What the driver reads from the model that a search has come to."""
 
     @property
     def likelihood(self) -> Likelihood:
@@ -167,7 +162,7 @@ class State(Protocol):
 
     @property
     def log_evidence(self) -> float:
-        """Of the current model, or what is maximised in its place."""
+        """Of the model, or what is maximised in its place."""
         ...
 
     @property
@@ -197,12 +192,26 @@ class State(Protocol):
 
     @property
     def observations(self) -> PseudoObservations:
-        """What the data are to the current model."""
+        """What the data are to the model."""
         ...
 
     @property
     def log_determinant(self) -> float:
         """log |I + A^(-1/2)ΦᵀBΦA^(-1/2)|, summed over outputs."""
+        ...
+
+
+class State(Protocol):
+    """Where a search stands: a model, and what only the maximiser itself reads."""
+
+    @property
+    def steps(self) -> int:
+        """How many changes were accepted so far."""
+        ...
+
+    @property
+    def model(self) -> Model:
+        """The best model so far."""
         ...
 
 
@@ -225,8 +234,8 @@ class EvidenceMaximiser(Protocol[StateT]):
         ...
 
 
-def interpolates(problem: Problem, state: State) -> bool:
+def interpolates(problem: Problem, model: Model) -> bool:
     """Whether weights leave no observations to estimate the noise from."""
-    estimated = state.likelihood.parameter_ceiling is not None
-    spent = np.max(state.effective_parameters, initial=0.0)
+    estimated = model.likelihood.parameter_ceiling is not None
+    spent = np.max(model.effective_parameters, initial=0.0)
     return bool(estimated and spent > _NEARLY_ALL * problem.sample_weight.sum())

@@ -13,7 +13,7 @@ EM raises its objective in every step, and α to infinity never: irrelevant func
 fade out slowly. MacKay's steps are longer and not bound to rise.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -29,14 +29,11 @@ _ROUGH_CHANGE = 0.5
 
 
 @dataclass(frozen=True)
-class FixedPointState:
-    """A model and how far the last step went."""
+class FixedPointModel:
+    """A posterior and what the objective has beside its evidence."""
 
     mode: Mode
     log_hyperprior: float
-    steps: int = 0
-    change: float = np.inf  # of log α and log β, the largest
-    rise: float = np.inf  # of the objective
 
     @property
     def likelihood(self) -> Likelihood:
@@ -72,6 +69,16 @@ class FixedPointState:
 
 
 @dataclass(frozen=True)
+class FixedPointState:
+    """A model and how far the last step went."""
+
+    model: FixedPointModel
+    steps: int = 0
+    change: float = np.inf  # of log α and log β, the largest
+    rise: float = np.inf  # of the objective
+
+
+@dataclass(frozen=True)
 class FixedPoint:
     """Settings of the iteration."""
 
@@ -92,10 +99,10 @@ class FixedPoint:
         most = 1 if plain else None
         search = (problem, likelihood, active, alpha, start)
         mode = posterior_at_mode(*search, most_steps=most, plain=plain)
-        return self._state(problem, mode)
+        return FixedPointState(self._model(problem, mode))
 
     def converged(self, problem: Problem, state: FixedPointState) -> bool:
-        if len(state.active) == 0 or state.steps == self.enough:
+        if len(state.model.active) == 0 or state.steps == self.enough:
             return True
         if state.steps % self.noise_interval or state.steps <= self.warm_up:
             return False
@@ -106,15 +113,16 @@ class FixedPoint:
         alpha, stay = self._precisions(problem, state)
         likelihood = self._likelihood(problem, state)
         after = self._moved(problem, state, likelihood, alpha, stay)
-        least = state.log_evidence - SLACK * abs(state.log_evidence)
-        if self.update.monotone and after.log_evidence < least and not stay.all():
+        least = state.model.log_evidence - SLACK * abs(state.model.log_evidence)
+        fell = after.model.log_evidence < least
+        if self.update.monotone and fell and not stay.all():
             everything = np.ones_like(stay)
             after = self._moved(problem, state, likelihood, alpha, everything)
         return after
 
-    def _state(self, problem: Problem, mode: Mode) -> FixedPointState:
+    def _model(self, problem: Problem, mode: Mode) -> FixedPointModel:
         extra = self.update.log_hyperprior(problem, mode.posterior, mode.likelihood)
-        return FixedPointState(mode, extra)
+        return FixedPointModel(mode, extra)
 
     def _moved(
         self,
@@ -125,55 +133,53 @@ class FixedPoint:
         stay: AnyArray,
     ) -> FixedPointState:
         """The model with these α, of the functions that stay."""
+        before = state.model
         rough = state.change > _ROUGH_CHANGE and not likelihood.conjugate
         most = 1 if self.update.plain else _ROUGH_NEWTON if rough else None
         mode = posterior_at_mode(
             problem,
             likelihood,
-            state.active[stay],
+            before.active[stay],
             alpha[..., stay],
-            state.mean[:, stay],
+            before.mean[:, stay],
             most_steps=most,
             plain=self.update.plain,
         )
-        moved = self.update.moved(state.prior_precision, alpha)[..., stay]
-        shifted = np.abs(likelihood.log_parameters - state.likelihood.log_parameters)
+        moved = self.update.moved(before.prior_precision, alpha)[..., stay]
+        shifted = np.abs(likelihood.log_parameters - before.likelihood.log_parameters)
         change = max(moved.max(initial=0.0), shifted.max(initial=0.0))
-        after = self._state(problem, mode)
-        return replace(
-            after,
-            steps=state.steps + 1,
-            change=float(change),
-            rise=after.log_evidence - state.log_evidence,
-        )
+        after = self._model(problem, mode)
+        rise = after.log_evidence - before.log_evidence
+        return FixedPointState(after, state.steps + 1, float(change), rise)
 
     def _precisions(
         self, problem: Problem, state: FixedPointState
     ) -> tuple[Array, AnyArray]:
         """The next α, and which functions stay."""
-        posterior = state.mode.posterior
+        posterior = state.model.mode.posterior
         if state.steps < self.warm_up:
-            return posterior.prior_precision, np.ones(len(state.active), dtype=bool)
+            return posterior.prior_precision, np.ones(len(posterior.active), dtype=bool)
         priors = self.update.priors(problem, posterior.active)
         updated = self.update.precisions(posterior, priors)
         least = LEAST_PRIOR_SHARE * informed(posterior)
         updated = np.maximum(np.nan_to_num(updated, nan=np.inf), least)
         if problem.least_precision is not None:
-            updated = np.maximum(updated, problem.least_precision[state.active])
+            updated = np.maximum(updated, problem.least_precision[posterior.active])
         return updated, self.update.staying(posterior, updated)
 
     def _likelihood(self, problem: Problem, state: FixedPointState) -> Likelihood:
         """With its parameters estimated anew, if it is time to."""
-        likelihood, eta = state.likelihood, state.mode.eta
+        model = state.model
+        likelihood, eta = model.likelihood, model.mode.eta
         if self.update.bounded and not problem.likelihood.conjugate:
-            return _bound(likelihood, eta, _variances(problem, state))
+            return _bound(likelihood, eta, _variances(problem, model))
         idle = likelihood.parameter_ceiling is None
         if idle or (state.steps + 1) % self.noise_interval:
             return likelihood
         more = self.update.noise(
-            state.effective_parameters,
+            model.effective_parameters,
             np.exp(-likelihood.log_parameters),
-            self.update.priors(problem, state.active),
+            self.update.priors(problem, model.active),
         )
         return refitted(likelihood, problem.y, eta, problem.sample_weight, more=more)
 
@@ -183,9 +189,9 @@ def _bound(likelihood: Likelihood, eta: Array, variance: Array) -> Likelihood:
     return likelihood.lower_bound(eta, variance) or likelihood
 
 
-def _variances(problem: Problem, state: FixedPointState) -> Array:
+def _variances(problem: Problem, model: FixedPointModel) -> Array:
     """Of η (N, K)."""
-    posterior = state.mode.posterior
+    posterior = model.mode.posterior
     spread = [
         problem.design.matvec(whitener, posterior.active)
         for whitener in posterior.whitener

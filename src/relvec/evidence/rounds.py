@@ -8,7 +8,8 @@ from relvec.evidence.base import Problem
 from relvec.evidence.moments import Moments, Solution, solve
 from relvec.evidence.newton import Ascent, ascend
 from relvec.evidence.pool import Pool, climb
-from relvec.evidence.state import SequentialState
+from relvec.evidence.search_model import SearchModel
+from relvec.evidence.sequential import SequentialState
 from relvec.evidence.statistics import GramStatistics, by_output
 from relvec.linalg import solve_lower
 from relvec.precision import COPY, TINY, dependent_share
@@ -38,10 +39,10 @@ class Rounds:
         self, problem: Problem, state: SequentialState, gram: GramStatistics, tol: float
     ) -> "Candidates":
         """Functions out of the model that gain most and are no copies of each other."""
-        options = state.proposals
+        options = state.model.proposals
         gaining = np.flatnonzero(np.isinf(options.current) & (options.gain > tol))
         short = self._short_list(gaining, options.gain, state)
-        products = problem.design.gram(short, state.observations.row_weights)
+        products = problem.design.gram(short, state.model.observations.row_weights)
         cross = gram.cross.take(short, axis=2)
         squares = gram.projections.squared_norms
         scale = np.sqrt(squares[:, gram.active, None] * squares[:, None, short])
@@ -139,10 +140,9 @@ class Outcome:
 
 def play(
     problem: Problem,
-    state: SequentialState,
+    model: SearchModel,
     candidates: Candidates,
     *,
-    ceiling: Array | None,
     tol: float,
     most: int,
     price: float = 0.0,
@@ -153,16 +153,16 @@ def play(
     goes all the way; what has something to gain after that is for the next round. With
     a ``price`` functions that are not worth it leave.
     """
-    best = float(state.proposals.gain[candidates.columns].max(initial=0.0))
+    best = float(model.proposals.gain[candidates.columns].max(initial=0.0))
     loose = min(_LOOSE[0], _LOOSE[1] * best) if best > _LATE else tol
     loose = max(tol, loose)
     final = loose == tol
-    columns = np.concatenate([state.active, candidates.columns])
-    moments = known_moments(problem, state, candidates)
+    columns = np.concatenate([model.active, candidates.columns])
+    moments = known_moments(problem, model, candidates)
     variance = np.zeros(len(columns))
-    variance[: len(state.active)] = 1 / state.prior_precision
-    beta = state.observations.noise_precision
-    before = state.solution or _solved(moments, variance, beta)
+    variance[: len(model.active)] = 1 / model.prior_precision
+    beta = model.observations.noise_precision
+    before = model.solution or _solved(moments, variance, beta)
     pool = _pool(moments, variance, beta, before, price)
     least = problem.least_precision
     if least is not None:
@@ -176,7 +176,7 @@ def play(
         1 / variance[inside],
         beta,
         start=None if taken else before,
-        ceiling=ceiling,
+        ceiling=model.likelihood.parameter_ceiling,
         tol=min(_NEWTON_TOL, loose),
         most=_LATE_NEWTON if final else _EARLY_NEWTON,
         least=least if least is None else least[inside],
@@ -186,10 +186,10 @@ def play(
 
 
 def known_moments(
-    problem: Problem, state: SequentialState, candidates: Candidates
+    problem: Problem, model: SearchModel, candidates: Candidates
 ) -> Moments:
-    """Of the active functions, which the state knows, and the candidates."""
-    gram = state.gram
+    """Of the active functions, which the model knows, and the candidates."""
+    gram = model.gram
     assert gram is not None
     columns = np.concatenate([gram.active, candidates.columns])
     n_active = len(gram.active)

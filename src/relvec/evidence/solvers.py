@@ -12,6 +12,7 @@ from relvec.evidence.polished import Polished
 from relvec.evidence.pooled import Pooled
 from relvec.evidence.rounds import Rounds
 from relvec.evidence.sequential import Sequential
+from relvec.evidence.tempering import Tempered
 from relvec.evidence.updates import EM, MacKay, Variational
 from relvec.parameters import check_choice, check_count, check_positive
 from relvec.typing import Array
@@ -105,7 +106,7 @@ class Solver:
         return Polished(iteration, self._sequential)
 
     @property
-    def _sequential(self) -> Sequential | Pooled:
+    def _sequential(self) -> Sequential | Pooled | Tempered:
         single = Sequential(
             selection=self.selection,
             start=self.start,
@@ -116,7 +117,9 @@ class Solver:
         if self.schedule == "greedy":
             return single
         rounds = Rounds(selection=self.selection, seed=self.seed)
-        return Pooled(single, rounds, self.price)
+        pooled = Pooled(single, rounds, self.price)
+        # What tempering adds to a model, a price would take out again.
+        return pooled if self.price else Tempered(pooled)
 
 
 def as_hyperprior(value: Any, top_down: TopDown | None) -> Hyperprior:
