@@ -38,7 +38,7 @@ def test_in_the_end_every_function_is_worth_its_price(make):
     plain = ended(problem, Pooled()).model
     state = ended(problem, Pooled(price=price))
     model = state.model
-    assert state.thinning
+    assert state.eliminating
     assert 0 < len(model.active) <= len(plain.active)
 
     moments = known_moments(problem, model, NO_CANDIDATES)
@@ -57,12 +57,12 @@ def test_a_single_step_forgets_nothing_of_the_search():
     weakest = int(state.model.active[0])
     mode = mode_after(problem, state.model, weakest, np.inf)
     model = replace(model_at(problem, mode), gram=None)
-    before = replace(pooled.resumed(model, 7), thinning=True)
+    before = replace(pooled.resumed(model, 7), eliminating=True)
     after = pooled.step(problem, before)
 
     assert after.model is not before.model
     assert after.steps == 8
-    assert after.thinning
+    assert after.eliminating
 
 
 def test_only_a_search_without_a_price_is_tempered():

@@ -32,8 +32,10 @@ def test_slope_and_curvature_are_derivatives(share):
     )
 
     slope = (up.log_density - down.log_density) / (2 * h)
-    assert_allclose(np.sum(here.slope * direction, axis=1), slope, rtol=1e-3, atol=1e-5)
-    change = (up.slope - down.slope) / (2 * h)
+    assert_allclose(
+        np.sum(here.gradient * direction, axis=1), slope, rtol=1e-3, atol=1e-5
+    )
+    change = (up.gradient - down.gradient) / (2 * h)
     product = (here.curvature @ direction[:, :, None])[:, :, 0]
     assert_allclose(product, -change, rtol=1e-3, atol=1e-4)
 

@@ -10,7 +10,7 @@ from relvec.posterior import Posterior
 from relvec.precision import GRAM_LIMIT, ROUNDING
 from relvec.typing import Array, Indices
 
-_MAX_HALVINGS = 40
+_MAX_BACKTRACKING = 40
 _CORRECTIONS = 2
 
 
@@ -86,8 +86,8 @@ def expanded(
     return seen, _pulled(problem, seen, posterior, here.eta)
 
 
-def slope_at(problem: Problem, seen: PseudoObservations, here: Point) -> Array:
-    """ΦᵀB(t̂ − Φμ) − Aμ, the slope of the log posterior at μ."""
+def gradient_at(problem: Problem, seen: PseudoObservations, here: Point) -> Array:
+    """ΦᵀB(t̂ − Φμ) − Aμ, the gradient of the log posterior at μ."""
     return _pull(problem, seen, here, here.eta)
 
 
@@ -141,17 +141,17 @@ def _objective(
     return density - 0.5 * float(np.sum(prior_precision * mean**2))
 
 
-def halved_step(
+def backtracked(
     problem: Problem, likelihood: Likelihood, here: Point, goal: Array
 ) -> Point:
     """As far towards the goal as 1, ½, ¼, ... of the way does not descend."""
     slack = ROUNDING * abs(here.objective)
     alpha = here.prior_precision
     eta = problem.design.matvec(goal, here.active)
-    for halving in range(_MAX_HALVINGS):
-        fraction = 0.5**halving
+    for halvings in range(_MAX_BACKTRACKING):
+        fraction = 0.5**halvings
         mean = here.mean + fraction * (goal - here.mean)
-        trial = here.eta + fraction * (eta - here.eta) if halving else eta
+        trial = here.eta + fraction * (eta - here.eta) if halvings else eta
         value = _objective(problem, likelihood, alpha, mean, trial)
         if value >= here.objective - slack:
             break

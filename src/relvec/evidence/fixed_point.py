@@ -192,8 +192,8 @@ def _bound(likelihood: Likelihood, eta: Array, variance: Array) -> Likelihood:
 def _variances(problem: Problem, model: FixedPointModel) -> Array:
     """Of η (N, K)."""
     posterior = model.mode.posterior
-    spread = [
+    whitened = [
         problem.design.matvec(whitener, posterior.active)
         for whitener in posterior.whitener
     ]
-    return np.column_stack([np.sum(rows**2, axis=1) for rows in spread])
+    return np.column_stack([np.sum(rows**2, axis=1) for rows in whitened])

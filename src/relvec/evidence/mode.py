@@ -4,7 +4,7 @@ Solves   max over w of  Σₙ vₙ log p(yₙ | ηₙ) − ½wᵀAw,  η = Φw  
 Returns  the Laplace approximation there, (11)-(14), exact for a Gaussian likelihood,
          with log evidence  log p(y | w) − ½wᵀAw − ½ log |I + A^(-1/2)ΦᵀBΦA^(-1/2)|.
 
-Newton's method with step halving; the likelihood's pseudo-observations are its
+Newton's method with backtracking; the likelihood's pseudo-observations are its
 quadratic expansion, so each step is one least-squares problem. A likelihood that is to
 match moments has its posterior from ``matching`` instead.
 """
@@ -14,13 +14,13 @@ import numpy as np
 from relvec.evidence.approach import (
     Mode,
     Point,
+    backtracked,
     corrected,
     decrement,
     expanded,
-    halved_step,
+    gradient_at,
     log_evidence,
     point_at,
-    slope_at,
 )
 from relvec.evidence.base import Problem
 from relvec.evidence.matching import matched_posterior
@@ -77,9 +77,9 @@ def posterior_at_mode(
         last = size
         goal = posterior.mean
         if curvature is not None and not plain:
-            slope = slope_at(problem, observations, here)
-            goal = here.mean + coupled_step(problem, posterior, curvature, slope)
-        here = halved_step(problem, likelihood, here, goal)
+            gradient = gradient_at(problem, observations, here)
+            goal = here.mean + coupled_step(problem, posterior, curvature, gradient)
+        here = backtracked(problem, likelihood, here, goal)
     evidence = log_evidence(problem, likelihood, posterior, here.eta)
     return Mode(likelihood, observations, posterior, here.eta, evidence)
 
@@ -96,10 +96,10 @@ def _approached(
         seen = likelihood.pseudo_observations(
             problem.y, here.eta, problem.sample_weight
         )
-        slope = slope_at(problem, seen, here)
+        gradient = gradient_at(problem, seen, here)
         model = here.active, here.prior_precision
-        step = step_at_once(problem, *model, curvature, slope)
-        if step is None or np.sum(slope * step) < enough:
+        step = step_at_once(problem, *model, curvature, gradient)
+        if step is None or np.sum(gradient * step) < enough:
             return here
-        here = halved_step(problem, likelihood, here, here.mean + step)
+        here = backtracked(problem, likelihood, here, here.mean + step)
     return here

@@ -57,8 +57,8 @@ class Ascent:
             solution = solve(self.moments, alpha, beta)
         except np.linalg.LinAlgError:
             return None
-        place = (self.moments, self.chosen, alpha, beta)
-        return Ascent(*place, solution, least=self.least)
+        at = (self.moments, self.chosen, alpha, beta)
+        return Ascent(*at, solution, least=self.least)
 
 
 def ascend(
@@ -77,8 +77,8 @@ def ascend(
         prior_precision = np.maximum(prior_precision, least)
     solution = start or solve(moments, prior_precision, noise_precision)
     chosen = np.arange(len(prior_precision))
-    place = (moments, chosen, prior_precision, noise_precision)
-    state = Ascent(*place, solution, least=least)
+    at = (moments, chosen, prior_precision, noise_precision)
+    state = Ascent(*at, solution, least=least)
     for _ in range(most):
         lighter = _without_idle(state)
         if lighter is not None:

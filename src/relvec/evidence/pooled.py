@@ -45,7 +45,7 @@ class PooledState:
     """A model, with what single steps keep, and what of the search is over."""
 
     search: SequentialState
-    thinning: bool = False  # functions are asked their price
+    eliminating: bool = False  # functions are asked their price
     exhausted: bool = False  # no round is left that raises the evidence
 
     @property
@@ -88,7 +88,7 @@ class Pooled:
 
     def step(self, problem: Problem, state: PooledState) -> PooledState:
         model, search = state.model, state.search
-        if model.gram is None or (not state.thinning and self._starts_alone(search)):
+        if model.gram is None or (not state.eliminating and self._starts_alone(search)):
             return self._single_step(problem, state)
         after = self._round(problem, state)
         if after is not None:
@@ -97,7 +97,7 @@ class Pooled:
         exact = model.likelihood.conjugate and not problem.design.approximate
         # Where Gram matrices are out of digits no round has polished the noise.
         left = not search.settled or self.single.worthwhile(search).size
-        if exact and left and not state.thinning:
+        if exact and left and not state.eliminating:
             return self._single_step(problem, state)
         return self._ended(state)
 
@@ -117,13 +117,17 @@ class Pooled:
 
     def _ended(self, state: PooledState) -> PooledState:
         """Nothing gains any more: functions are asked their price, or it is over."""
-        asked = self.price > 0 and not state.thinning and state.model.gram is not None
-        return replace(state, thinning=state.thinning or asked, exhausted=not asked)
+        asked = (
+            self.price > 0 and not state.eliminating and state.model.gram is not None
+        )
+        return replace(
+            state, eliminating=state.eliminating or asked, exhausted=not asked
+        )
 
     def _round(self, problem: Problem, state: PooledState) -> SequentialState | None:
         """The state after a round; None if nothing is left that raises the evidence."""
         search, gram = state.search, state.model.gram
-        price = self.price if state.thinning else 0.0
+        price = self.price if state.eliminating else 0.0
         polished = search.settled and not price
         if gram is None or (polished and not self.single.worthwhile(search).size):
             return None

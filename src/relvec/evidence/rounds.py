@@ -74,13 +74,13 @@ class Rounds:
 
 
 def _unlike(cosines: Array, fresh: AnyArray, most: int, likeness: float) -> Indices:
-    """Places in the list, in turn, that are unlike all chosen before."""
+    """Indices into the list, in turn, that are unlike all chosen before."""
     chosen: list[int] = []
     free = fresh.copy()
-    for place in range(len(free)):
-        if free[place]:
-            chosen.append(place)
-            free &= cosines[place] < likeness
+    for index in range(len(free)):
+        if free[index]:
+            chosen.append(index)
+            free &= cosines[index] < likeness
             if len(chosen) == most:
                 break
     return np.array(chosen, dtype=np.intp)

@@ -97,10 +97,12 @@ def _common_precision(start: Array, s: Array, q: Array) -> Array:
         total = np.exp(log_alpha) + s
         share = s / total  # 1 − α/(α + s)
         pull = q**2 * np.exp(log_alpha) / total**2
-        slope = np.sum(share - pull, axis=0)
-        curve = np.sum(-share * (1 - share) - pull * (2 * share - 1), axis=0)
-        concave = curve < 0
-        step = np.where(concave, -slope / np.where(concave, curve, 1), np.sign(slope))
+        gradient = np.sum(share - pull, axis=0)
+        curvature = np.sum(-share * (1 - share) - pull * (2 * share - 1), axis=0)
+        concave = curvature < 0
+        step = np.where(
+            concave, -gradient / np.where(concave, curvature, 1), np.sign(gradient)
+        )
         log_alpha = log_alpha + np.clip(step, -2, 2)
         if np.max(np.abs(step), initial=0.0) < 1e-12:
             break

@@ -91,9 +91,9 @@ def likelihoods(model: Model) -> tuple[float, float]:
 def _moved(before: Model, after: Model) -> tuple[float, float, float]:
     """Length of the change of W, root mean square of that of Y, largest of log α."""
     functions = np.union1d(before.active, after.active)
-    weights = [_spread(each.mean, each, functions, 0.0) for each in (before, after)]
+    weights = [_among(each.mean, each, functions, 0.0) for each in (before, after)]
     alphas = [
-        _spread(np.atleast_2d(each.prior_precision), each, functions, np.nan)
+        _among(np.atleast_2d(each.prior_precision), each, functions, np.nan)
         for each in (before, after)
     ]
     targets = after.observations.target - before.observations.target
@@ -105,7 +105,7 @@ def _moved(before: Model, after: Model) -> tuple[float, float, float]:
     )
 
 
-def _spread(values: Array, model: Model, functions: AnyArray, rest: float) -> Array:
+def _among(values: Array, model: Model, functions: AnyArray, rest: float) -> Array:
     """Values (K, n) of the model's functions among more of them."""
     result = np.full((len(values), len(functions)), rest)
     result[:, np.searchsorted(functions, model.active)] = values

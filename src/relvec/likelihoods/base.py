@@ -78,7 +78,7 @@ class Likelihood(Protocol):
     ) -> tuple[Array, Array]:
         """A count and a sum of squares for each parameter θ.
 
-        Of log θ the log density is ½(count·log θ − squares·θ), or has that slope here.
+        The log density is ½(count·log θ − squares·θ), or has that gradient by log θ.
         """
         ...
 

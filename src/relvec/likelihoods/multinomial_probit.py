@@ -55,7 +55,7 @@ class MultinomialProbit(ClassLikelihood):
         precision = np.ones((len(y), 1))
         if not self.bound:
             precision = np.maximum(rows.precision, LEAST_PRECISION)[:, None]
-        target = eta + rows.slope / precision
+        target = eta + rows.gradient / precision
         weights = sample_weight[:, None] * precision
         return PseudoObservations(target, weights, np.ones(1))
 
@@ -112,14 +112,14 @@ def contrasts(n_classes: int) -> Array:
 def class_probabilities(mean: Array, variance: Array) -> Array:
     """P(class) (N, K) for η ~ N(mean, diag(variance)), (22); rows sum to one."""
     n_rows, n_classes = mean.shape
-    spread = np.sqrt(1 + variance)
+    std = np.sqrt(1 + variance)
     log_p = np.empty((n_rows, n_classes))
     for c in range(n_classes):
         own = np.full(n_rows, c)
         others = other_classes(own, n_classes)
-        width = _of(spread, others)
+        width = _of(std, others)
         distance = (mean[:, [c]] - _of(mean, others)) / width
-        log_p[:, c] = orthant(distance, spread[:, [c]] / width).log_z
+        log_p[:, c] = orthant(distance, std[:, [c]] / width).log_z
     p = np.exp(log_p - log_p.max(axis=1, keepdims=True))
     return p / p.sum(axis=1, keepdims=True)
 

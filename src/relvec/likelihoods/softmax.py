@@ -69,8 +69,8 @@ def softmax_probabilities(mean: Array, variance: Array) -> Array:
     step = max(1, _ENTRIES // (n_classes * len(normal)))
     for start in range(0, n_rows, step):
         rows = slice(start, start + step)
-        spread = np.sqrt(variance[rows, None, :]) * normal
-        result[rows] = softmax(mean[rows, None, :] + spread, axis=2).mean(axis=1)
+        deviation = np.sqrt(variance[rows, None, :]) * normal
+        result[rows] = softmax(mean[rows, None, :] + deviation, axis=2).mean(axis=1)
     return result / result.sum(axis=1, keepdims=True)
 
 
