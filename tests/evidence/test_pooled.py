@@ -8,7 +8,8 @@ from problems import classification, gaussian_kernel
 
 from relvec.data import noisy_sinc
 from relvec.design import DenseDesign
-from relvec.evidence import Pooled, Problem, Solver, Tempered
+from relvec.evidence import Pooled, Problem, Sequential, Solver, Tempered
+from relvec.evidence import pooled as pooled_module
 from relvec.evidence.moments import solve
 from relvec.evidence.rounds import NO_CANDIDATES, known_moments
 from relvec.evidence.search_model import mode_after, model_at
@@ -76,3 +77,63 @@ def test_a_tolerance_is_that_of_single_steps_and_rounds():
 
     assert loose.tol == loose.single.tol == 0.5
     assert loose.price == 1.0
+
+
+def recorded(monkeypatch, name, change=lambda outcome: outcome):
+    """Calls of a function of the module, whose results are changed."""
+    calls, function = [], getattr(pooled_module, name)
+
+    def recording(*arguments, **settings):
+        calls.append(settings)
+        return change(function(*arguments, **settings))
+
+    monkeypatch.setattr(pooled_module, name, recording)
+    return calls
+
+
+def test_a_round_that_is_not_confirmed_is_played_again_with_one_action(monkeypatch):
+    """In the expansion of a likelihood many actions may lead too far."""
+    problem, pooled = classification(), Pooled()
+    state = pooled.init(problem)
+    monkeypatch.setattr(pooled_module, "_confirmed", lambda *arguments: None)
+    calls = recorded(monkeypatch, "play")
+    after = pooled.step(problem, state)
+
+    assert [call["most"] for call in calls] == [np.inf, 1]
+    assert after.exhausted
+
+
+@pytest.mark.parametrize(
+    ("tol", "gain", "asked"),
+    [
+        (1e-5, 0.9e-4, 0),
+        (1e-5, 1.1e-4, 1),
+        (1.0, 0.9e-3, 0),
+        (1.0, 1.1e-3, 1),
+    ],
+)
+def test_a_last_round_that_promises_little_is_not_refitted(
+    monkeypatch, tol, gain, asked
+):
+    """Ten times the tolerance, or a thousandth of a nat: a refit takes time."""
+    problem, pooled = classification(), Pooled()
+    state = pooled.resumed(ended(problem, pooled).model, 1)
+    recorded(monkeypatch, "play", lambda found: replace(found, gain=gain, final=True))
+    calls = recorded(monkeypatch, "posterior_at_mode")
+    pooled.with_tol(tol).step(problem, state)
+
+    assert len(calls) == asked
+
+
+@pytest.mark.parametrize(("gain", "ends"), [(0.9e-6, True), (1.1e-6, False)])
+def test_single_steps_that_gain_next_to_nothing_end_the_search(monkeypatch, gain, ends):
+    """They may go on for thousands."""
+    problem, pooled = regression(), Pooled()
+    model = replace(ended(problem, pooled).model, gram=None)
+    state = pooled.resumed(model, 1)
+    higher = replace(model, log_evidence=model.log_evidence + gain)
+    monkeypatch.setattr(
+        Sequential, "step", lambda self, problem, search: replace(search, model=higher)
+    )
+
+    assert pooled.step(problem, state).exhausted == ends

@@ -82,9 +82,9 @@ def _stepped(
     if len(here.active) == 0:
         return here.mean
     curvature = likelihood.curvature(problem.y, here.eta, problem.sample_weight)
+    gradient = gradient_at(problem, seen, here, here.eta)
     if curvature is None:
-        return posterior.mean + posterior.solve(gradient_at(problem, seen, here))
-    gradient = gradient_at(problem, seen, here)
+        return posterior.mean + posterior.solve(gradient)
     return here.mean + coupled_step(problem, posterior, curvature, gradient)
 
 

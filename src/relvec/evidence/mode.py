@@ -77,7 +77,7 @@ def posterior_at_mode(
         last = size
         goal = posterior.mean
         if curvature is not None and not plain:
-            gradient = gradient_at(problem, observations, here)
+            gradient = gradient_at(problem, observations, here, here.eta)
             goal = here.mean + coupled_step(problem, posterior, curvature, gradient)
         here = backtracked(problem, likelihood, here, goal)
     evidence = log_evidence(problem, likelihood, posterior, here.eta)
@@ -96,7 +96,7 @@ def _approached(
         seen = likelihood.pseudo_observations(
             problem.y, here.eta, problem.sample_weight
         )
-        gradient = gradient_at(problem, seen, here)
+        gradient = gradient_at(problem, seen, here, here.eta)
         model = here.active, here.prior_precision
         step = step_at_once(problem, *model, curvature, gradient)
         if step is None or np.sum(gradient * step) < enough:

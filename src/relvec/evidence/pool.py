@@ -79,7 +79,7 @@ class Pool:
         np.copyto(self.sparsity, self._diagonal)
 
 
-def climb(pool: Pool, tol: float, most: int) -> int:
+def climb(pool: Pool, tol: float, most: float) -> int:
     """The action that gains most, again and again, then pairs; how many were taken."""
     taken = 0
     # What cannot be told is computed all the same, and not looked at.

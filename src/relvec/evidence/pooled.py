@@ -31,10 +31,7 @@ from relvec.evidence.sequential import Sequential, SequentialState
 from relvec.posterior import Posterior
 from relvec.precision import LEAST_RESIDUAL, MOST_DOUBT, SEARCH_LIMIT, lost
 
-_MOST_ACTIONS = 10_000
-_FEWER_ACTIONS = (8, 1)  # where the evidence did not confirm a whole round
-_LEAST_GAIN = 0.01  # of a round, as a share of the tolerance
-_LEAST_STEP = 1e-4  # the same of a single step, after which the next may gain more
+_LEAST_GAIN = 0.01  # of a step, as a share of the tolerance
 # What a last round must promise where its evidence has to be asked for: a multiple of
 # the tolerance, at most so many nats.
 _LEAST_PROMISE = (10, 1e-3)
@@ -110,7 +107,7 @@ class Pooled:
         after = self.single.step(problem, state.search)
         # Steps that gain next to nothing may go on for thousands.
         gain = after.model.log_evidence - state.model.log_evidence
-        idle = gain <= _LEAST_STEP * self.tol and len(state.model.active) > 0
+        idle = gain <= _LEAST_GAIN * self.tol and len(state.model.active) > 0
         done = idle or self.single.converged(problem, after)
         state = replace(state, search=after)
         return self._ended(state) if done else state
@@ -148,13 +145,13 @@ def _played(
     tol: float,
     price: float,
 ) -> tuple[SearchModel, bool] | None:
-    """A round that counts, of ever fewer actions, and whether Newton's method ended.
+    """A round that counts, perhaps of one action, and whether Newton's method ended.
 
     None if there is no such round.
     """
     conjugate = state.model.likelihood.conjugate
     refused = None
-    for most in (_MOST_ACTIONS, *_FEWER_ACTIONS):
+    for most in (np.inf, 1):
         outcome = play(
             problem, state.model, candidates, tol=tol, most=most, price=price
         )

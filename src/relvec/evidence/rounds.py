@@ -144,7 +144,7 @@ def play(
     candidates: Candidates,
     *,
     tol: float,
-    most: int,
+    most: float,
     price: float = 0.0,
 ) -> Outcome:
     """Search the pool of active functions and candidates, at most so many actions.
