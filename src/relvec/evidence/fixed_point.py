@@ -93,7 +93,8 @@ class FixedPoint:
         alpha = self.update.starting(problem, active)
         likelihood = problem.likelihood
         if self.update.bounded:
-            likelihood = _bound(likelihood, np.zeros_like(problem.y), np.ones(1))
+            nowhere = np.zeros_like(problem.y), np.ones(1)
+            likelihood = likelihood.lower_bound(*nowhere) or likelihood
         start = self.update.weights(problem, active, alpha)
         plain = self.update.plain
         most = 1 if plain else None
@@ -172,7 +173,8 @@ class FixedPoint:
         model = state.model
         likelihood, eta = model.likelihood, model.mode.eta
         if self.update.bounded and not problem.likelihood.conjugate:
-            return _bound(likelihood, eta, _variances(problem, model))
+            variances = _variances(problem, model)
+            return likelihood.lower_bound(eta, variances) or likelihood
         idle = likelihood.parameter_ceiling is None
         if idle or (state.steps + 1) % self.noise_interval:
             return likelihood
@@ -182,11 +184,6 @@ class FixedPoint:
             self.update.priors(problem, model.active),
         )
         return refitted(likelihood, problem.y, eta, problem.sample_weight, more=more)
-
-
-def _bound(likelihood: Likelihood, eta: Array, variance: Array) -> Likelihood:
-    """The lower bound, or the likelihood itself where none is known."""
-    return likelihood.lower_bound(eta, variance) or likelihood
 
 
 def _variances(problem: Problem, model: FixedPointModel) -> Array:

@@ -53,6 +53,10 @@ class PooledState:
     def steps(self) -> int:
         return self.search.steps
 
+    def reopened(self, model: SearchModel, steps: int) -> "PooledState":
+        """The same search of a model for which nothing is settled or over."""
+        return PooledState(SequentialState(model, steps, self.search.cursor))
+
 
 @dataclass(frozen=True)
 class Pooled:
@@ -74,9 +78,9 @@ class Pooled:
     def init(self, problem: Problem) -> PooledState:
         return PooledState(self.single.init(problem))
 
-    def resumed(self, model: SearchModel, steps: int, cursor: int = 0) -> PooledState:
-        """The state of a search that goes on from a model, perhaps where it was."""
-        return PooledState(SequentialState(model, steps, cursor))
+    def resumed(self, model: SearchModel, steps: int) -> PooledState:
+        """The state of a search that goes on from a model."""
+        return PooledState(self.single.resumed(model, steps))
 
     def converged(self, problem: Problem, state: PooledState) -> bool:
         # Where every row explains itself the evidence rises as the noise goes to zero,
@@ -150,7 +154,6 @@ def _played(
     None if there is no such round.
     """
     conjugate = state.model.likelihood.conjugate
-    refused = None
     for most in (np.inf, 1):
         outcome = play(
             problem, state.model, candidates, tol=tol, most=most, price=price
@@ -158,8 +161,6 @@ def _played(
         cost = price * (len(outcome.active) - len(state.model.active))
         if not conjugate and _is_idle(outcome, tol, cost):
             return None
-        if outcome.is_like(refused):
-            continue
         done = outcome.final and outcome.ascent.converged
         least = _LEAST_GAIN * tol + cost
         if done and conjugate and not state.settled:
@@ -172,7 +173,6 @@ def _played(
         # sight another refit is not worth it.
         if outcome.gain > -tol if conjugate else outcome.final:
             return None
-        refused = outcome
     return None
 
 

@@ -23,7 +23,6 @@ _SHORT_LIST = 2  # candidates looked at for each that joins
 _MOST_LIKE = 0.95  # |cosine| of candidates that have room in a pool, all of them
 # Candidates that a pool should have, and of functions all alike at most.
 _FEW, _MOST_ALIKE = 8, 32
-_SAME = 1e-2  # |Δ log α| up to which two models are one
 
 
 @dataclass(frozen=True)
@@ -127,15 +126,6 @@ class Outcome:
     @property
     def solution(self) -> Solution:
         return self.ascent.solution
-
-    def is_like(self, other: "Outcome | None") -> bool:
-        """Whether another round has come to the same model."""
-        if other is None or len(self.active) != len(other.active):
-            return False
-        one, two = np.argsort(self.active), np.argsort(other.active)
-        ratios = self.ascent.prior_precision[one] / other.ascent.prior_precision[two]
-        same = np.array_equal(self.active[one], other.active[two])
-        return bool(same and np.all(np.abs(np.log(ratios)) < _SAME))
 
 
 def play(

@@ -139,9 +139,9 @@ class Tempered:
         search = self._before_the_end(state.model)
         if not trial.released and _by_noise(state.model):
             search = search.with_tol(_TEMPERED_TOL)
-        if _is_tempered_for_long(state.model, trial):
-            return self.settled(problem, state, trial)
-        if search.converged(trial.problem, trial.state):
+        enough = _TEMPERED_ROUNDS + (len(state.model.active) <= _ONE_MORE)
+        long = not trial.released and trial.rounds == enough
+        if long or search.converged(trial.problem, trial.state):
             return self.settled(problem, state, trial)
         after = search.step(trial.problem, trial.state)
         if excessive(problem, state.model, after.model):
@@ -168,8 +168,7 @@ class Tempered:
             found = replace(found, likelihood=free)
         else:
             found = _on(problem, found)
-        cursor = trial.state.search.cursor
-        after = self.inner.resumed(found, state.steps, cursor)
+        after = trial.state.reopened(found, state.steps)
         return replace(state, trial=Trial(after, problem, trial.rounds, released=True))
 
     def taken(self, state: TemperedState, after: PooledState) -> TemperedState:
@@ -177,8 +176,7 @@ class Tempered:
         great = after.model.log_evidence >= state.model.log_evidence + _WORTH_ANOTHER
         trials = 0 if great else state.trials
         done = trials > 0 and not _another(after.model, trials)
-        cursor = after.search.cursor
-        found = self.inner.resumed(after.model, state.steps + 1, cursor)
+        found = after.reopened(after.model, state.steps + 1)
         return TemperedState(found, trials=trials, final=done)
 
     def in_vain(self, problem: Problem, state: TemperedState) -> TemperedState:
@@ -188,8 +186,7 @@ class Tempered:
 
     def ended(self, state: TemperedState) -> TemperedState:
         """There will be no other; the model found is searched to the end."""
-        cursor = state.found.search.cursor
-        found = self.inner.resumed(state.model, state.steps, cursor)
+        found = state.found.reopened(state.model, state.steps)
         return TemperedState(found, trials=state.trials, final=True)
 
 
@@ -215,12 +212,6 @@ def _factors(problem: Problem, model: SearchModel) -> tuple[float, ...]:
     quick = len(model.active) <= _FEW and len(model.mean) == 1
     times = np.clip(problem.sample_weight.sum() / _ROWS_A_TIME, *_ROW_FACTORS)
     return (float(times),) if quick else ()
-
-
-def _is_tempered_for_long(found: SearchModel, trial: Trial) -> bool:
-    """Whether τ has been high for as long as that is of use."""
-    enough = _TEMPERED_ROUNDS + (len(found.active) <= _ONE_MORE)
-    return not trial.released and trial.rounds == enough
 
 
 def excessive(problem: Problem, found: SearchModel, model: SearchModel) -> bool:
