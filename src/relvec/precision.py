@@ -46,9 +46,9 @@ TIE = 1e-8
 # numbers, with fewer than six digits left.
 LEAST_RESIDUAL = 1e-8
 # By which an objective may seem to fall, relative to its size: a hundred sums over
-# rows. Close to the maximum derivatives still tell the way where differences do not.
+# rows. Derivatives, which Newton's method has, tell the way where differences do not.
 SLACK = 100 * ROUNDING
-LATE_SLACK = 100 * SLACK
+NEWTON_SLACK = 100 * SLACK
 
 # Precision of a pseudo-observation from which on it carries no information, and its
 # target, a quotient by it, no digits.

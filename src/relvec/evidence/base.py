@@ -13,9 +13,8 @@ from relvec.likelihoods import Likelihood, PseudoObservations
 from relvec.posterior import Posterior
 from relvec.typing import AnyArray, Array, Indices
 
-_NEARLY_ALL = 0.9  # of the observations
-
-
+# Of the observations on weights: the noise is estimated from what is left.
+_NEARLY_ALL = 0.9
 # Standard deviations of what a function adds to η, beside noise of size one, where
 # moments are matched. Classes that can be separated would have it grow for ever.
 _LARGEST_PREDICTOR = 1e2

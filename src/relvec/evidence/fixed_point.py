@@ -24,8 +24,8 @@ from relvec.likelihoods import Likelihood, PseudoObservations, refitted
 from relvec.precision import LEAST_PRIOR_SHARE, SLACK
 from relvec.typing import AnyArray, Array, Indices
 
-_ROUGH_NEWTON = 2  # steps towards the mode, while α changes more than this
-_ROUGH_CHANGE = 0.5
+# Steps towards a mode that moves, while some log α changes by more than this.
+_ROUGH_NEWTON, _ROUGH_CHANGE = 2, 0.5
 
 
 @dataclass(frozen=True)

@@ -32,13 +32,15 @@ from relvec.posterior import Posterior
 from relvec.precision import TINY
 from relvec.typing import Array
 
-_MOST_STEPS = 200
-_NEAR = 300.0  # Newton's decrement below which cavities move along
+_MOST_STEPS = 200  # of which it takes about eight
+# Newton's decrement below which cavities move along: a dozen standard deviations, from
+# where its step needs no backtracking.
+_NEAR = 300.0
 # At the end: the decrement, and by how much log(1 + v) of any row would move. The first
 # of each for models that stay, the second for those that are about to change.
 _DECREMENT = (1e-3, 0.3)
 _MISMATCH = (2e-2, 0.3)
-_LONGEST = 2.0  # step of log(1 + v)
+_LONGEST = 2.0  # step of log(1 + v), a factor of seven: secants overshoot
 
 
 def matched_posterior(

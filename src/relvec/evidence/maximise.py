@@ -22,9 +22,8 @@ from relvec.likelihoods import at_ceiling
 from relvec.linalg import single_threaded
 
 # How far the evidence of the search may be from that on exact columns, relative to
-# its size (taken as at least so many nats).
-_ACCURACY = 1e-6
-_LEAST_NATS = 1e5
+# its size, taken as at least so many nats: a tenth of a nat, which decides nothing.
+_ACCURACY, _LEAST_NATS = 1e-6, 1e5
 
 
 @dataclass(frozen=True)

@@ -30,12 +30,12 @@ from relvec.typing import Array, Indices
 
 __all__ = ["Mode", "posterior_at_mode"]
 
-_MAX_NEWTON = 100
-# Newton's decrement bounds the error of the mode in posterior standard deviations;
+_MAX_NEWTON = 100  # of which it takes about four
+# Newton's decrement is the squared error of the mode in posterior standard deviations;
 # the log determinant feels that error to first order.
-_DECREMENT = 1e-20
-_COUPLED_DECREMENT = 1e-12  # where steps are themselves searched for
-_ROUGH_DECREMENT = 1e-3
+_DECREMENT = 1e-20  # 1e-10 nats, a tenth of what evidences are trusted with
+_COUPLED_DECREMENT = 1e-12  # where steps are themselves only searched for
+_ROUGH_DECREMENT = 1e-3  # for models that are about to change
 _SMALL_DECREMENT = 1e-8  # below, a step that no longer shrinks is rounding
 
 

@@ -17,9 +17,11 @@ from relvec.evidence.base import Problem
 from relvec.posterior import Posterior
 from relvec.typing import Array, Indices
 
-_FEW_WEIGHTS = 64  # so many are solved for at once
-_MOST_STEPS = 200
-_ROUGHEST = 1e-2  # share of the squared residual that is left at most
+_FEW_WEIGHTS = 64  # so many are solved for at once: one pass over rows, not many
+_MOST_STEPS = 200  # of conjugate gradients, which take five
+# Share of the squared residual that is left at most; closer to the mode as much as the
+# decrement, so that Newton's method stays quadratic.
+_ROUGHEST = 1e-2
 
 
 def coupled_step(

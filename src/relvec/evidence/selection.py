@@ -16,7 +16,7 @@ from relvec.evidence.statistics import Statistics
 from relvec.precision import LEAST_PRIOR_SHARE, TIE, TINY
 from relvec.typing import Array, Indices
 
-_MAX_NEWTON = 30
+_MAX_NEWTON = 30  # of steps up to two in log α, hence 26 decades
 
 
 @dataclass(frozen=True)

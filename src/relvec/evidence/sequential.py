@@ -25,11 +25,11 @@ from relvec.likelihoods import refitted
 from relvec.precision import MOST_DOUBT, lost
 from relvec.typing import Indices
 
-# Precisions of a seed's prior to try, relative to its precision from the data, and how
-# many functions may join it before it must have paid.
+# Precisions of a seed's prior to try, relative to its precision from the data: weights
+# of wide functions are large. And how many may join it before it must have paid.
 _SEED_PRIORS = (1e-3, 1e-6, 1e-9)
 _SEED_COMPANY = 5
-# Shares of a step that are tried in turn: beyond a sixteenth nothing is gained by it.
+# Shares of a step that are tried in turn; a sixteenth gains an eighth of it at most.
 _BACKTRACKING = (1.0, 0.5, 0.25, 0.125, 0.0625)
 
 

@@ -15,7 +15,7 @@ from relvec.posterior import Posterior
 from relvec.precision import dependent_share
 from relvec.typing import Array, Indices
 
-_CACHED_COLUMNS = 1000
+_CACHED_COLUMNS = 1000  # 800 kB of a hundred functions, beside as much they came from
 
 
 @dataclass(frozen=True)

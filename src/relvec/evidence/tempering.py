@@ -31,7 +31,7 @@ from relvec.posterior import Posterior
 from relvec.typing import Array
 
 # Nats: where no function out of a model promises more, rounds of a first search would
-# only polish what tempering is about to change.
+# only polish what tempering is about to change (a tenth of the time).
 _LITTLE = 0.1
 _FIRST_TOL = 1e-2  # two models are compared before either is polished
 _TEMPERED_TOL = 0.3  # nats, while the noise is lowered
@@ -43,12 +43,17 @@ _NOISE_DIVISORS = (4.0, 16.0, 64.0, 256.0)  # τ in turn, until something enters
 # Where there is no noise to lower, rows count for more: one time for so many of them,
 # within bounds. Few rows that count for much are just fitted.
 _ROWS_A_TIME, _ROW_FACTORS = 256, (2.0, 64.0)
-_MOST_SPENT = 0.5  # of the observations on weights
+# Of the observations on weights. Without it 3 of 40 fits of 60 rows by a narrow kernel
+# end at an interpolation that did not before.
+_MOST_SPENT = 0.5
 # With less noise any rich dictionary goes on growing. A search that was stuck needs a
 # few functions more; a large model that wants a quarter more is overfitting.
 _GROWTH = (1.25, 64)
-_PRICE = 0.5  # nats, for every function more
-_WORTH_ANOTHER = 5.0  # nats found by a trial from which the next one is made
+# Nats for every function more: without, trials end early, 40 nats lower on kin8nm.
+_PRICE = 0.5
+# Nats found by a trial from which others are made. Never, 43 nats are lost on kin8nm;
+# always, fits take 1.7 times as long for 0.4 nats on the benchmarks' 1000 rows.
+_WORTH_ANOTHER = 5.0
 # A model of so few functions may be all that gains one at a time, as with wide kernels;
 # trials from there take little time, and so many are made, with τ higher each time.
 _FEW, _TRIALS_OF_FEW = 16, 2

@@ -26,7 +26,8 @@ from relvec.typing import AnyArray, Array, Indices
 # targets and functions have a mean square of one: a flat one has no lower bound.
 _NEARLY_FLAT = 1e-12
 _START = 1.0  # precision of every weight, columns and targets being of unit size
-_AT_ONCE = 0.1  # effective parameters that EM may prune in a step
+# Effective parameters that EM may prune in a step: together they cost as many nats.
+_AT_ONCE = 0.1
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,8 @@ from relvec.typing import Array
 
 # Section 4, step 1: the noise to start from, as a fraction of the variance.
 _STARTING_NOISE = 0.1
+# Of the targets' mean square: noise precisions up to here still have squares of ΦᵀΦ
+# beside them in double precision.
 _LEAST_KNOWN_NOISE = 1e-24
 
 

@@ -25,8 +25,8 @@ from relvec.blockwise import in_order
 from relvec.linalg import available_threads
 from relvec.typing import Array
 
-N_NODES = 20
-_PEAK_STEPS = 4
+N_NODES = 20  # of the quadrature, for eight digits
+_PEAK_STEPS = 4  # of Newton's method, which need not end: the rule is centred there
 _ENTRIES = 50_000  # rows × classes × nodes at a time, to stay in cache
 _ROOT_2 = np.sqrt(2.0)
 _RATIO = np.sqrt(2 / np.pi)
