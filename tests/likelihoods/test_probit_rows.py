@@ -60,7 +60,7 @@ def test_no_cavity_is_the_row_alone():
     nothing = np.zeros(9)
     alone, rows = Rows.at(CONTRAST, ETA), settled(ETA, nothing, nothing)
 
-    for name in ("log_density", "slope", "precision", "curvature"):
+    for name in ("log_density", "gradient", "precision", "curvature"):
         expected, found = getattr(alone, name), getattr(rows, name)
         assert_allclose(found, expected, rtol=1e-3, atol=1e-4)
     assert_allclose(rows.correction, 0)
