@@ -86,7 +86,9 @@ def model_at(
     problem: Problem, mode: Mode, before: SearchModel | None = None
 ) -> SearchModel:
     """The model at a mode; inner products of rows that weigh the same are reused."""
-    known = before.gram if before and _weighs_the_same(before, mode) else None
+    known, weights = None, mode.observations.row_weights
+    if before is not None and np.array_equal(before.observations.row_weights, weights):
+        known = before.gram
     fitted = Fitted(mode.likelihood, mode.posterior, mode.log_evidence)
     model = model_in_gram_form(problem, fitted, mode.observations, known)
     condition = mode.posterior.condition
@@ -99,11 +101,6 @@ def model_at(
         gram=model.gram if condition < SEARCH_LIMIT else None,
         proposals=proposals(stats, problem.least_precision),
     )
-
-
-def _weighs_the_same(model: SearchModel, mode: Mode) -> bool:
-    rows = model.observations.row_weights, mode.observations.row_weights
-    return np.array_equal(*rows)
 
 
 def model_in_gram_form(

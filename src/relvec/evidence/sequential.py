@@ -50,9 +50,9 @@ class SequentialState:
     @property
     def is_fragile(self) -> bool:
         """Whether gains since the last recomputation are no longer to be trusted."""
-        if np.any(self.model.stats.variances <= 0):
-            return True
-        return self.doubt > MOST_DOUBT * max(1.0, abs(self.model.log_evidence))
+        lost_sign = np.any(self.model.stats.variances <= 0)
+        most = MOST_DOUBT * max(1.0, abs(self.model.log_evidence))
+        return bool(lost_sign or self.doubt > most)
 
 
 @dataclass(frozen=True)
