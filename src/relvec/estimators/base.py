@@ -270,7 +270,7 @@ class SparseKernelModel(CallbackSupportMixin, BaseEstimator, ABC):
                 sample_weight=training.weight,
                 bias=0 if candidates.basis.bias else None,
                 start=start,
-                broadest=broadest,
+                max_prior_std=broadest,
             )
             attributes = partial(self._fitted_attributes, candidates, offset)
             steps = targets.task.steps(attributes)

@@ -35,7 +35,7 @@ class Problem:
     start: Array | None = None
     scale: float = 1.0  # the user's targets are so many times these
     # (M,) the largest prior standard deviation of each weight, in the user's units.
-    broadest: Array | None = None
+    max_prior_std: Array | None = None
 
     @property
     def precision_units(self) -> Array:
@@ -59,9 +59,9 @@ class Problem:
     @property
     def least_precision(self) -> Array | None:
         """(M,) that α may become, in the units of the engine."""
-        if self.broadest is not None:
+        if self.max_prior_std is not None:
             units = np.maximum(self.precision_units, np.finfo(float).tiny)
-            return self.broadest**-2 / units
+            return self.max_prior_std**-2 / units
         if self.likelihood.matching is None:
             return None
         # Columns of the engine have the norm one.
