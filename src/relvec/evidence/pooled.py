@@ -157,9 +157,8 @@ def _played(
     """
     conjugate = state.model.likelihood.conjugate
     for most in (np.inf, 1):
-        outcome = play(
-            problem, state.model, candidates, tol=tol, most=most, price=price
-        )
+        limits = {"tol": tol, "most": most, "price": price}
+        outcome = play(problem, state.model, candidates, **limits)
         cost = price * (len(outcome.active) - len(state.model.active))
         if not conjugate and _is_idle(outcome, tol, cost):
             return None

@@ -170,6 +170,5 @@ def refitted(
     count, squares = count + more[0], squares + more[1]
     present = np.exp(likelihood.log_parameters)
     goal = np.where(count > 0, count, present * squares)
-    return likelihood.with_parameters(
-        np.log(goal / np.maximum(squares, goal / ceiling))
-    )
+    precision = goal / np.maximum(squares, goal / ceiling)
+    return likelihood.with_parameters(np.log(precision))

@@ -119,9 +119,8 @@ class Gaussian:
     ) -> "Gaussian":
         if not self.estimated:
             return self
-        return replace(
-            self, noise_precision=np.exp(log_parameters), estimated=not fixed
-        )
+        precision = np.exp(log_parameters)
+        return replace(self, noise_precision=precision, estimated=not fixed)
 
 
 def gaussian_noise(
