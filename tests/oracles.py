@@ -72,16 +72,9 @@ class Frozen:
 
     conjugate = True
     matching = None
-    steady = True
-    noiseless = False
+    parameter_ceiling = None
     log_parameters = np.empty(0)
-
-    @property
-    def noise_variance(self):
-        return 1 / self.seen.noise_precision
-
-    def natural_scale(self, y, sample_weight):
-        return 1.0
+    scale = np.full(1, np.nan)
 
     def rescaled(self, scale):
         return self
@@ -94,8 +87,5 @@ class Frozen:
         error = self.seen.target - eta
         return float(0.5 * np.sum(np.log(b / (2 * np.pi)) - b * error**2))
 
-    def refit(self, y, eta, sample_weight, freedom, extra=0.0):
-        return self
-
-    def with_parameters(self, log_parameters):
+    def with_parameters(self, log_parameters, *, fixed=False):
         return self

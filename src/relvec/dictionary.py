@@ -216,7 +216,7 @@ def _named(fit: EvidenceFit, n_basis: int) -> SparseBayes:
         weights=posterior.mean[0],
         covariance=posterior.covariance[0],
         prior_precision=posterior.prior_precision,
-        noise_variance=float(fit.likelihood.noise_variance[0]),
+        noise_variance=float(fit.likelihood.scale[0] ** 2),
         log_evidence=fit.log_evidence,
         history=fit.history,
         status=fit.status,

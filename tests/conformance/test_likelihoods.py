@@ -11,6 +11,7 @@ from relvec.likelihoods import (
     LogisticBound,
     MultinomialProbit,
     Softmax,
+    refitted,
 )
 from relvec.likelihoods.multinomial_probit import contrasts
 
@@ -104,22 +105,18 @@ def test_the_curvature_of_coupled_outputs(name, rng):
     assert_allclose(product(direction), -change, rtol=1e-6, atol=1e-7)
 
 
-def test_steady_means_the_precisions_do_not_move(case, rng):
-    likelihood, y, eta, weights = case
-    here = likelihood.pseudo_observations(y, eta, weights)
-    there = likelihood.pseudo_observations(
-        y, eta + rng.standard_normal(y.shape), weights
-    )
-
-    assert np.array_equal(here.precision, there.precision) == likelihood.steady
-
-
 def test_the_lower_bound_is_below(case):
-    """And conjugate or steady; the same where there is nothing to bound."""
+    """With precisions that do not move; none of the multinomial logit is known."""
     likelihood, y, eta, weights = case
     bound = likelihood.lower_bound(eta, np.full(y.shape, 0.3))
-
-    assert bound.conjugate or bound.steady or isinstance(bound, Softmax)
+    if bound is None:
+        assert isinstance(likelihood, Softmax)
+        return
+    assert bound is likelihood or not isinstance(likelihood, Gaussian)
+    here, there = (
+        bound.pseudo_observations(y, at, weights).precision for at in (eta, -eta)
+    )
+    assert np.array_equal(here, there)
     for at in (eta, 0.5 * eta, -eta):
         value = bound.log_density(y, at, weights)
         limit = bounded(likelihood).log_density(y, at, weights)
@@ -151,16 +148,40 @@ def test_parameters_round_trip(case):
     moved = likelihood.with_parameters(parameters + 0.3)
 
     assert_allclose(moved.log_parameters, parameters + 0.3)
-    assert_allclose(
-        likelihood.with_parameters(parameters).noise_variance,
-        likelihood.noise_variance,
-        rtol=1e-13,
-    )
+    same = likelihood.with_parameters(parameters)
+    assert_allclose(same.scale, likelihood.scale, rtol=1e-13)
+
+
+def test_fixed_parameters_are_none_and_do_not_move(case):
+    likelihood, y, eta, weights = case
+    parameters = likelihood.log_parameters
+    assert (likelihood.parameter_ceiling is None) == (len(parameters) == 0)
+    fixed = likelihood.with_parameters(parameters + 0.3, fixed=True)
+
+    assert len(fixed.log_parameters) == 0
+    assert fixed.parameter_ceiling is None
+    assert refitted(fixed, y, eta, weights) is fixed
+    moved = likelihood.with_parameters(parameters + 0.3)
+    assert_allclose(fixed.scale, moved.scale)
+
+
+def test_sufficient_statistics_are_the_slope_by_parameters(case):
+    likelihood, y, eta, weights = case
+    count, squares = likelihood.sufficient_statistics(y, eta, weights)
+    parameters = likelihood.log_parameters
+    assert count.shape == squares.shape == parameters.shape
+    for place, step in enumerate(1e-5 * np.eye(len(parameters))):
+        up, down = (
+            likelihood.with_parameters(parameters + sign * step) for sign in (1, -1)
+        )
+        slope = up.log_density(y, eta, weights) - down.log_density(y, eta, weights)
+        expected = count[place] - squares[place] * np.exp(parameters[place])
+        assert_allclose(slope / 2e-5, 0.5 * expected, rtol=1e-6)
 
 
 def test_rescaling_targets_shifts_the_density_by_the_jacobian(case):
     likelihood, y, eta, weights = case
-    scale = 7.0 if likelihood.natural_scale(y, weights) != 1 else 1.0
+    scale = 1.0 if np.isnan(likelihood.scale).any() else 7.0
     plain = likelihood.log_density(y, eta, weights)
     scaled = likelihood.rescaled(scale).log_density(scale * y, scale * eta, weights)
 
@@ -171,26 +192,30 @@ def test_rescaling_targets_shifts_the_density_by_the_jacobian(case):
 def test_refitting_moves_the_parameters_uphill(rng):
     """The fixed point of the noise lies in the direction of the evidence's slope."""
     likelihood, y, eta, weights = drawn_case("Gaussian", rng)
-    freedom = np.full(2, weights.sum() - 2.0)
-    goal = likelihood.refit(y, eta, weights, freedom)
+    goal = refitted(likelihood, y, eta, weights, more=(-2.0, 0.0))
     move = goal.log_parameters - likelihood.log_parameters
-    rss = weights @ (y - eta) ** 2
-    slope = freedom - rss / likelihood.noise_variance
+    count, squares = likelihood.sufficient_statistics(y, eta, weights)
+    slope = count - 2.0 - squares * np.exp(likelihood.log_parameters)
 
     assert np.all(move * slope > 0)
-    assert_allclose(goal.noise_variance, rss / freedom)
+    assert_allclose(goal.noise_variance, squares / (count - 2.0))
+
+
+def test_a_rescaled_likelihood_keeps_nothing_of_the_rows(case):
+    """It goes with the model, which must not keep the training rows."""
+    likelihood, y, eta, weights = case
+    likelihood.log_density(y, eta, weights)
+    fields = vars(likelihood.rescaled(1.0))
+
+    assert not any(isinstance(kept, list) and kept for kept in fields.values())
 
 
 @pytest.mark.parametrize("name", [name for name in LIKELIHOODS if name != "Gaussian"])
 def test_refitting_leaves_what_has_no_parameters(name, rng):
     likelihood, y, eta, weights = drawn_case(name, rng)
-    freedom = np.full(y.shape[1], weights.sum() - 2.0)
-    again = likelihood.refit(y, eta, weights, freedom)
 
-    assert len(again.log_parameters) == 0
-    assert np.array_equal(
-        again.noise_variance, likelihood.noise_variance, equal_nan=True
-    )
+    assert refitted(likelihood, y, eta, weights) is likelihood
+    assert len(likelihood.log_parameters) == 0
 
 
 def test_the_predictive_density_is_the_mean_of_densities(case, rng):

@@ -21,11 +21,12 @@ from relvec.evidence import (
     Rounds,
     Sequential,
     Status,
+    Tempered,
     Variational,
     maximise,
 )
 from relvec.evidence.mode import posterior_at_mode
-from relvec.evidence.state import mode_after, state_at
+from relvec.evidence.search_model import mode_after, model_at
 from relvec.likelihoods import Bernoulli, Gaussian, MatchedProbit
 from relvec.likelihoods.multinomial_probit import contrasts
 
@@ -37,6 +38,7 @@ SEARCHES = {
     "pooled, random": Pooled(Sequential(tol=1e-6), Rounds("random", seed=5)),
     "pooled, cyclic": Pooled(Sequential(tol=1e-6), Rounds("cyclic")),
     "pooled, small": Pooled(Sequential(tol=1e-6), Rounds(width=4)),
+    "tempered": Tempered(Pooled(Sequential(tol=1e-6))),
 }
 FIXED_POINTS = {
     "MacKay": FixedPoint(MacKay(), tol=1e-2),
@@ -194,7 +196,9 @@ def test_a_rescaled_column_changes_nothing(make, name):
     )
 
 
-@pytest.mark.parametrize("name", ["sequential", "pooled", *FIXED_POINTS, *POLISHED])
+@pytest.mark.parametrize(
+    "name", ["sequential", "pooled", "tempered", *FIXED_POINTS, *POLISHED]
+)
 def test_a_permuted_dictionary_gives_the_same_model(make, name, rng):
     """For those that do not depend on the order."""
     drawn, plain = make(), fit_of(make, name)
@@ -232,13 +236,13 @@ def test_nothing_is_left_to_gain(make, name):
         posterior.prior_precision,
         posterior.mean,
     )
-    state = state_at(problem, mode)
-    gains = np.where(np.isinf(state.proposals.current), state.proposals.gain, 0.0)
+    model = model_at(problem, mode)
+    gains = np.where(np.isinf(model.proposals.current), model.proposals.gain, 0.0)
 
     slack = max(1e-6, RESOLUTION[make])
     assert_allclose(mode.log_evidence, fit.log_evidence, rtol=0, atol=slack)
     assert np.isfinite(gains).all()
     for index in np.flatnonzero(gains > 2e-6):
-        precision = float(state.proposals.precision[index])
-        after = mode_after(problem, state, int(index), precision)
+        precision = float(model.proposals.precision[index])
+        after = mode_after(problem, model, int(index), precision)
         assert after.log_evidence < mode.log_evidence + max(1e-5, RESOLUTION[make])

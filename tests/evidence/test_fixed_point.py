@@ -20,6 +20,7 @@ from relvec.evidence import (
     Pooled,
     Problem,
     Status,
+    Tempered,
     maximise,
 )
 from relvec.kernels import Gaussian
@@ -49,8 +50,9 @@ def test_one_step_is_what_the_papers_say(update):
     after = maximiser.step(problem, state)
 
     matrix, y = problem.design.matrix, problem.y[:, 0]
-    Phi = (matrix / problem.design.column_norms)[:, state.active]
-    alpha, beta = state.prior_precision, state.likelihood.noise_precision[0]
+    Phi = (matrix / problem.design.column_norms)[:, state.model.active]
+    alpha = state.model.prior_precision
+    beta = state.model.likelihood.noise_precision[0]
     Sigma = np.linalg.inv(np.diag(alpha) + beta * Phi.T @ Phi)
     mu = beta * Sigma @ Phi.T @ y
     gamma = 1 - alpha * np.diag(Sigma)
@@ -60,8 +62,8 @@ def test_one_step_is_what_the_papers_say(update):
     else:
         precision = 1 / (mu**2 + np.diag(Sigma))
         noise = (rss + np.trace(Sigma @ Phi.T @ Phi)) / len(y)
-    assert_allclose(after.prior_precision, precision, rtol=1e-5)
-    assert_allclose(after.likelihood.noise_variance, noise, rtol=1e-7)
+    assert_allclose(after.model.prior_precision, precision, rtol=1e-5)
+    assert_allclose(after.model.likelihood.noise_variance, noise, rtol=1e-7)
 
 
 @pytest.mark.parametrize("make", [regression, classification])
@@ -81,13 +83,13 @@ def test_the_end_of_mackays_iteration_is_a_fixed_point(make):
     state = maximiser.init(problem)
     while not maximiser.converged(problem, state):
         state = maximiser.step(problem, state)
-    posterior = state.mode.posterior
+    posterior = state.model.mode.posterior
     gamma = 1 - posterior.prior_precision * np.sum(posterior.whitener[0] ** 2, axis=0)
 
     assert_allclose(
         gamma, posterior.prior_precision * posterior.mean[0] ** 2, rtol=1e-6
     )
-    assert 0 < len(state.active) < 12
+    assert 0 < len(state.model.active) < 12
 
 
 @pytest.mark.parametrize("update", UPDATES)
@@ -96,9 +98,9 @@ def test_the_end_of_mackays_iteration_is_a_fixed_point(make):
 def test_polished_it_ends_where_the_sequential_search_does(update, make, seed):
     problem = make(seed=seed)
     top_down = maximise(
-        problem, Polished(FixedPoint(UPDATES[update]), Pooled()), Limits()
+        problem, Polished(FixedPoint(UPDATES[update]), Tempered(Pooled())), Limits()
     )
-    sequential = maximise(problem, Pooled(), Limits())
+    sequential = maximise(problem, Tempered(Pooled()), Limits())
 
     assert top_down.status is Status.CONVERGED
     gain = top_down.log_evidence - sequential.log_evidence
@@ -115,7 +117,7 @@ def test_pruned_functions_get_a_second_chance():
     problem = regression()
     hasty = FixedPoint(MacKay(prune=1.0))
     alone = maximise(problem, hasty, Limits())
-    polished = maximise(problem, Polished(hasty, Pooled()), Limits())
+    polished = maximise(problem, Polished(hasty, Tempered(Pooled())), Limits())
 
     assert polished.log_evidence > alone.log_evidence + 0.3
 
@@ -146,7 +148,7 @@ def test_hard_dictionaries_end_in_finite_numbers(update):
         Phi, y = hard_dictionary(np.random.default_rng(seed))
         fit = maximise(
             problem_of(Phi, y),
-            Polished(FixedPoint(UPDATES[update], tol=1e-2), Pooled()),
+            Polished(FixedPoint(UPDATES[update], tol=1e-2), Tempered(Pooled())),
             Limits(max_iter=300),
         )
         assert np.isfinite(fit.log_evidence)

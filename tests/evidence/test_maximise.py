@@ -117,12 +117,12 @@ def test_priors_are_no_broader_than_they_may_be(maximiser, factor):
     """In the units of the targets; it costs evidence, and is no search in vain."""
     given = problem(factor)
     free = maximise(given, maximiser)
-    broadest = 0.3 * factor
-    bound = np.full(given.design.shape[1], broadest)
-    held = maximise(replace(given, broadest=bound), maximiser)
+    largest = 0.3 * factor
+    bound = np.full(given.design.shape[1], largest)
+    held = maximise(replace(given, max_prior_std=bound), maximiser)
 
-    assert free.posterior.prior_precision.min() < broadest**-2
-    assert held.posterior.prior_precision.min() == pytest.approx(broadest**-2)
+    assert free.posterior.prior_precision.min() < largest**-2
+    assert held.posterior.prior_precision.min() == pytest.approx(largest**-2)
     assert held.log_evidence < free.log_evidence
     assert len(held.posterior.active) > 3
     assert held.status.success
@@ -133,7 +133,7 @@ def test_a_start_is_no_broader_than_it_may_be():
     start = np.where(np.arange(given.design.shape[1]) < 2, 1e-6, np.inf)
     bound = np.full(given.design.shape[1], 2.0)
     fit = maximise(
-        replace(given, start=start, broadest=bound), Pooled(), Limits(max_iter=0)
+        replace(given, start=start, max_prior_std=bound), Pooled(), Limits(max_iter=0)
     )
 
     assert_allclose(fit.posterior.prior_precision, 0.25)

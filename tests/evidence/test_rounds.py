@@ -22,8 +22,9 @@ def test_candidates_may_be_more_alike_where_all_have_room(width, least, most):
     design = DenseDesign.weighted(Gaussian(width=0.8)(X), weights)
     noise = gaussian_noise(y, weights, "estimate")
     problem = Problem(design, y, noise, weights)
-    state = Pooled().init(problem)
-    chosen = Rounds(width=width).candidates(problem, state, state.gram, 1e-3)
+    search = Pooled().init(problem).search
+    gram = search.model.gram
+    chosen = Rounds(width=width).candidates(problem, search, gram, 1e-3)
     cosines = np.abs(chosen.gram[0][np.triu_indices(len(chosen.columns), 1)])
 
     assert 8 <= len(chosen.columns) <= width

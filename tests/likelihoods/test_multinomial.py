@@ -64,7 +64,7 @@ def test_two_classes_need_no_quadrature():
             float(-mpmath.diff(lambda v, a=a: exact(v, a), x, 2)) for x, a in pairs
         ]
     assert_allclose(found.log_z, values, rtol=1e-12)
-    assert_allclose(found.slope[:, 0], slopes, rtol=1e-10)
+    assert_allclose(found.gradient[:, 0], slopes, rtol=1e-10)
     assert_allclose(found.curvature[:, 0, 0], curves, rtol=1e-8)
 
 

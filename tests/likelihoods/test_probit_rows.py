@@ -32,8 +32,10 @@ def test_slope_and_curvature_are_derivatives(share, rng):
     )
 
     slope = (up.log_density - down.log_density) / (2 * h)
-    assert_allclose(np.sum(here.slope * direction, axis=1), slope, rtol=1e-3, atol=1e-5)
-    change = (up.slope - down.slope) / (2 * h)
+    assert_allclose(
+        np.sum(here.gradient * direction, axis=1), slope, rtol=1e-3, atol=1e-5
+    )
+    change = (up.gradient - down.gradient) / (2 * h)
     product = (here.curvature @ direction[:, :, None])[:, :, 0]
     assert_allclose(product, -change, rtol=1e-3, atol=1e-4)
 
@@ -58,7 +60,7 @@ def test_no_cavity_is_the_row_alone():
     nothing = np.zeros(9)
     alone, rows = Rows.at(CONTRAST, ETA), settled(ETA, nothing, nothing)
 
-    for name in ("log_density", "slope", "precision", "curvature"):
+    for name in ("log_density", "gradient", "precision", "curvature"):
         expected, found = getattr(alone, name), getattr(rows, name)
         assert_allclose(found, expected, rtol=1e-3, atol=1e-4)
     assert_allclose(rows.correction, 0)

@@ -1,6 +1,6 @@
 """How the dictionary Φ is held."""
 
-from relvec.design.base import DEPENDENT, DIFFERENCE_LIMIT, GRAM_LIMIT, DesignMatrix
+from relvec.design.base import DesignMatrix
 from relvec.design.choose import DESIGNS, choose_design
 from relvec.design.dense import DenseDesign
 from relvec.design.dictionary import Budget, Dictionary
@@ -10,10 +10,7 @@ from relvec.design.rows import Rows
 from relvec.design.sparse import SparseDesign
 
 __all__ = [
-    "DEPENDENT",
     "DESIGNS",
-    "DIFFERENCE_LIMIT",
-    "GRAM_LIMIT",
     "Budget",
     "DenseDesign",
     "DesignMatrix",

@@ -10,20 +10,6 @@ import numpy as np
 
 from relvec.typing import Array, Indices
 
-# Gram matrices square the condition number. Where the largest diagonal element of
-# I + A^(-1/2)ΦᵀBΦA^(-1/2) exceeds the first limit, the evidence they give has lost too
-# many digits to compare models by; beyond the second, so have S and Q, which are only
-# to tell what is worth trying. Designs that can go back to their rows there.
-GRAM_LIMIT = 1e6
-DIFFERENCE_LIMIT = 1e9
-# What Gram matrices leave of φᵀC⁻¹φ is rounding below this fraction of φᵀBφ: the column
-# lies in the span of the chosen ones.
-DEPENDENT = 1e-13
-# Designs that cannot go back to their rows make do with Gram matrices up to here.
-LAST_GRAM_LIMIT = 1e14
-# Of the largest diagonal element of a Gram matrix, per column: what rounding may take.
-LOST_TO_ROUNDING = 1e-15
-
 
 def by_output(prior_precision: Array, precision: Array) -> tuple[Array, Array]:
     """α (K, n) and B (K, N) of every output, one of each where all share both."""

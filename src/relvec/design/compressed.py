@@ -11,10 +11,8 @@ import numpy as np
 from scipy.linalg import lapack, solve_triangular
 
 from relvec.design.dense import DenseDesign
+from relvec.precision import DEPENDENT
 from relvec.typing import Array
-
-# A column whose square is this share of itself beside the others lies in their span.
-_RANK_TOLERANCE = 1e-13
 
 
 @dataclass(frozen=True)
@@ -54,7 +52,7 @@ def compressed(inner: Inner) -> tuple[DenseDesign, Array, Array]:
     size = np.sqrt(np.maximum(inner.gram.diagonal(), 0.0))
     divisors = np.where(size > 0, size, 1.0)
     unit = inner.gram / divisors / divisors[:, None]
-    lower, order, rank, _ = lapack.dpstrf(unit, tol=_RANK_TOLERANCE, lower=1)
+    lower, order, rank, _ = lapack.dpstrf(unit, tol=DEPENDENT, lower=1)
     order = order - 1
     factor = np.tril(lower)[:, :rank]
     rows = np.zeros((rank + 1, len(size)))

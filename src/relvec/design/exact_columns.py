@@ -7,9 +7,10 @@ import numpy as np
 
 from relvec.basis import Basis, blocks
 from relvec.blockwise import in_order
-from relvec.design.base import GRAM_LIMIT, LOST_TO_ROUNDING, by_output
+from relvec.design.base import by_output
 from relvec.design.rows import Rows
 from relvec.linalg import available_threads, cholesky, solve_lower
+from relvec.precision import GRAM_LIMIT, LOST_TO_ROUNDING
 from relvec.typing import Array, Indices
 
 Result = TypeVar("Result")

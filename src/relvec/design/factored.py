@@ -9,13 +9,13 @@ Products of a few columns evaluate those columns exactly.
 import numpy as np
 
 from relvec.basis import Basis
-from relvec.design.base import DEPENDENT, LAST_GRAM_LIMIT
 from relvec.design.exact_columns import ExactColumns
 from relvec.design.expansions import Expansion
 from relvec.design.feature_gram import FeatureGram
 from relvec.design.inner_products import InnerProducts
 from relvec.design.rows import Rows
 from relvec.linalg import solve_lower, stacked
+from relvec.precision import DEPENDENT, LAST_GRAM_LIMIT
 from relvec.typing import Array, Indices
 
 

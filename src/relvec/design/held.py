@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from scipy.linalg import qr
 
-from relvec.design.base import DEPENDENT, DIFFERENCE_LIMIT, GRAM_LIMIT, by_output
+from relvec.design.base import by_output
 from relvec.linalg import cholesky, solve_lower, threads_for
+from relvec.precision import DEPENDENT, DIFFERENCE_LIMIT, GRAM_LIMIT
 from relvec.typing import Array, Indices
 
 

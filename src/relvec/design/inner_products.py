@@ -11,8 +11,8 @@ from typing import Protocol
 import numpy as np
 from scipy.linalg import lapack
 
-from relvec.design.base import LOST_TO_ROUNDING
 from relvec.linalg import wide_product
+from relvec.precision import LOST_TO_ROUNDING
 from relvec.typing import Array, Indices
 
 

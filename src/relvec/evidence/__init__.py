@@ -26,6 +26,7 @@ from relvec.evidence.solvers import (
     check_noise_settings,
     solved,
 )
+from relvec.evidence.tempering import Tempered
 from relvec.evidence.updates import EM, MacKay, Variational
 
 __all__ = [
@@ -50,6 +51,7 @@ __all__ = [
     "Snapshot",
     "Solver",
     "Status",
+    "Tempered",
     "TopDown",
     "Variational",
     "as_solver",

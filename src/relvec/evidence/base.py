@@ -13,9 +13,8 @@ from relvec.likelihoods import Likelihood, PseudoObservations
 from relvec.posterior import Posterior
 from relvec.typing import AnyArray, Array, Indices
 
-_NEARLY_ALL = 0.9  # of the observations
-
-
+# Of the observations on weights: the noise is estimated from what is left.
+_NEARLY_ALL = 0.9
 # Standard deviations of what a function adds to η, beside noise of size one, where
 # moments are matched. Classes that can be separated would have it grow for ever.
 _LARGEST_PREDICTOR = 1e2
@@ -36,7 +35,7 @@ class Problem:
     start: Array | None = None
     scale: float = 1.0  # the user's targets are so many times these
     # (M,) the largest prior standard deviation of each weight, in the user's units.
-    broadest: Array | None = None
+    max_prior_std: Array | None = None
 
     @property
     def precision_units(self) -> Array:
@@ -60,9 +59,9 @@ class Problem:
     @property
     def least_precision(self) -> Array | None:
         """(M,) that α may become, in the units of the engine."""
-        if self.broadest is not None:
+        if self.max_prior_std is not None:
             units = np.maximum(self.precision_units, np.finfo(float).tiny)
-            return self.broadest**-2 / units
+            return self.max_prior_std**-2 / units
         if self.likelihood.matching is None:
             return None
         # Columns of the engine have the norm one.
@@ -152,13 +151,8 @@ class EvidenceFit:
     n_observations: float  # Σv
 
 
-class State(Protocol):
-    """What the driver reads from a maximiser's state."""
-
-    @property
-    def steps(self) -> int:
-        """How many changes were accepted so far."""
-        ...
+class Model(Protocol):
+    """What the driver reads from the model that a search has come to."""
 
     @property
     def likelihood(self) -> Likelihood:
@@ -167,7 +161,7 @@ class State(Protocol):
 
     @property
     def log_evidence(self) -> float:
-        """Of the current model, or what is maximised in its place."""
+        """Of the model, or what is maximised in its place."""
         ...
 
     @property
@@ -197,12 +191,26 @@ class State(Protocol):
 
     @property
     def observations(self) -> PseudoObservations:
-        """What the data are to the current model."""
+        """What the data are to the model."""
         ...
 
     @property
     def log_determinant(self) -> float:
         """log |I + A^(-1/2)ΦᵀBΦA^(-1/2)|, summed over outputs."""
+        ...
+
+
+class State(Protocol):
+    """Where a search stands: a model, and what only the maximiser itself reads."""
+
+    @property
+    def steps(self) -> int:
+        """How many changes were accepted so far."""
+        ...
+
+    @property
+    def model(self) -> Model:
+        """The best model so far."""
         ...
 
 
@@ -225,8 +233,8 @@ class EvidenceMaximiser(Protocol[StateT]):
         ...
 
 
-def interpolates(problem: Problem, state: State) -> bool:
+def interpolates(problem: Problem, model: Model) -> bool:
     """Whether weights leave no observations to estimate the noise from."""
-    estimated = state.likelihood.noise_ceiling is not None
-    spent = np.max(state.effective_parameters, initial=0.0)
+    estimated = model.likelihood.parameter_ceiling is not None
+    spent = np.max(model.effective_parameters, initial=0.0)
     return bool(estimated and spent > _NEARLY_ALL * problem.sample_weight.sum())

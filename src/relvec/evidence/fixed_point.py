@@ -13,31 +13,27 @@ EM raises its objective in every step, and α to infinity never: irrelevant func
 fade out slowly. MacKay's steps are longer and not bound to rise.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from relvec.evidence.base import Problem
 from relvec.evidence.mode import Mode, posterior_at_mode
 from relvec.evidence.updates import MacKay, Update, informed
-from relvec.likelihoods import Likelihood, PseudoObservations
+from relvec.likelihoods import Likelihood, PseudoObservations, refitted
+from relvec.precision import LEAST_PRIOR_SHARE, SLACK
 from relvec.typing import AnyArray, Array, Indices
 
-_LEAST_SHARE = 1e-18  # of what the data say of a weight, its prior says at least
-_ROUGH_NEWTON = 2  # steps towards the mode, while α changes more than this
-_ROUGH_CHANGE = 0.5
-_SLACK = 1e-12  # of the objective, by which rounding may lower it
+# Steps towards a mode that moves, while some log α changes by more than this.
+_ROUGH_NEWTON, _ROUGH_CHANGE = 2, 0.5
 
 
 @dataclass(frozen=True)
-class FixedPointState:
-    """A model and how far the last step went."""
+class FixedPointModel:
+    """A posterior and what the objective has beside its evidence."""
 
     mode: Mode
     log_hyperprior: float
-    steps: int = 0
-    change: float = np.inf  # of log α and log β, the largest
-    rise: float = np.inf  # of the objective
 
     @property
     def likelihood(self) -> Likelihood:
@@ -73,6 +69,16 @@ class FixedPointState:
 
 
 @dataclass(frozen=True)
+class FixedPointState:
+    """A model and how far the last step went."""
+
+    model: FixedPointModel
+    steps: int = 0
+    change: float = np.inf  # of log α and log β, the largest
+    rise: float = np.inf  # of the objective
+
+
+@dataclass(frozen=True)
 class FixedPoint:
     """Settings of the iteration."""
 
@@ -87,16 +93,17 @@ class FixedPoint:
         alpha = self.update.starting(problem, active)
         likelihood = problem.likelihood
         if self.update.bounded:
-            likelihood = likelihood.lower_bound(np.zeros_like(problem.y), np.ones(1))
+            nowhere = np.zeros_like(problem.y), np.ones(1)
+            likelihood = likelihood.lower_bound(*nowhere) or likelihood
         start = self.update.weights(problem, active, alpha)
         plain = self.update.plain
         most = 1 if plain else None
         search = (problem, likelihood, active, alpha, start)
         mode = posterior_at_mode(*search, most_steps=most, plain=plain)
-        return self._state(problem, mode)
+        return FixedPointState(self._model(problem, mode))
 
     def converged(self, problem: Problem, state: FixedPointState) -> bool:
-        if len(state.active) == 0 or state.steps == self.enough:
+        if len(state.model.active) == 0 or state.steps == self.enough:
             return True
         if state.steps % self.noise_interval or state.steps <= self.warm_up:
             return False
@@ -107,15 +114,16 @@ class FixedPoint:
         alpha, stay = self._precisions(problem, state)
         likelihood = self._likelihood(problem, state)
         after = self._moved(problem, state, likelihood, alpha, stay)
-        least = state.log_evidence - _SLACK * abs(state.log_evidence)
-        if self.update.monotone and after.log_evidence < least and not stay.all():
+        least = state.model.log_evidence - SLACK * abs(state.model.log_evidence)
+        fell = after.model.log_evidence < least
+        if self.update.monotone and fell and not stay.all():
             everything = np.ones_like(stay)
             after = self._moved(problem, state, likelihood, alpha, everything)
         return after
 
-    def _state(self, problem: Problem, mode: Mode) -> FixedPointState:
+    def _model(self, problem: Problem, mode: Mode) -> FixedPointModel:
         extra = self.update.log_hyperprior(problem, mode.posterior, mode.likelihood)
-        return FixedPointState(mode, extra)
+        return FixedPointModel(mode, extra)
 
     def _moved(
         self,
@@ -126,65 +134,63 @@ class FixedPoint:
         stay: AnyArray,
     ) -> FixedPointState:
         """The model with these α, of the functions that stay."""
+        before = state.model
         rough = state.change > _ROUGH_CHANGE and not likelihood.conjugate
         most = 1 if self.update.plain else _ROUGH_NEWTON if rough else None
         mode = posterior_at_mode(
             problem,
             likelihood,
-            state.active[stay],
+            before.active[stay],
             alpha[..., stay],
-            state.mean[:, stay],
+            before.mean[:, stay],
             most_steps=most,
             plain=self.update.plain,
         )
-        moved = self.update.moved(state.prior_precision, alpha)[..., stay]
-        shifted = np.abs(likelihood.log_parameters - state.likelihood.log_parameters)
+        moved = self.update.moved(before.prior_precision, alpha)[..., stay]
+        shifted = np.abs(likelihood.log_parameters - before.likelihood.log_parameters)
         change = max(moved.max(initial=0.0), shifted.max(initial=0.0))
-        after = self._state(problem, mode)
-        return replace(
-            after,
-            steps=state.steps + 1,
-            change=float(change),
-            rise=after.log_evidence - state.log_evidence,
-        )
+        after = self._model(problem, mode)
+        rise = after.log_evidence - before.log_evidence
+        return FixedPointState(after, state.steps + 1, float(change), rise)
 
     def _precisions(
         self, problem: Problem, state: FixedPointState
     ) -> tuple[Array, AnyArray]:
         """The next α, and which functions stay."""
-        posterior = state.mode.posterior
+        posterior = state.model.mode.posterior
         if state.steps < self.warm_up:
-            return posterior.prior_precision, np.ones(len(state.active), dtype=bool)
+            return posterior.prior_precision, np.ones(len(posterior.active), dtype=bool)
         priors = self.update.priors(problem, posterior.active)
         updated = self.update.precisions(posterior, priors)
-        least = _LEAST_SHARE * informed(posterior)
+        least = LEAST_PRIOR_SHARE * informed(posterior)
         updated = np.maximum(np.nan_to_num(updated, nan=np.inf), least)
         if problem.least_precision is not None:
-            updated = np.maximum(updated, problem.least_precision[state.active])
+            updated = np.maximum(updated, problem.least_precision[posterior.active])
         return updated, self.update.staying(posterior, updated)
 
     def _likelihood(self, problem: Problem, state: FixedPointState) -> Likelihood:
         """With its parameters estimated anew, if it is time to."""
-        likelihood, eta = state.likelihood, state.mode.eta
+        model = state.model
+        likelihood, eta = model.likelihood, model.mode.eta
         if self.update.bounded and not problem.likelihood.conjugate:
-            return likelihood.lower_bound(eta, _variances(problem, state))
-        if (state.steps + 1) % self.noise_interval:
+            variances = _variances(problem, model)
+            return likelihood.lower_bound(eta, variances) or likelihood
+        idle = likelihood.parameter_ceiling is None
+        if idle or (state.steps + 1) % self.noise_interval:
             return likelihood
-        weights = problem.sample_weight
-        freedom, extra = self.update.noise(
-            float(weights.sum()),
-            state.effective_parameters,
-            likelihood.noise_variance,
-            self.update.priors(problem, state.active),
+        more = self.update.noise(
+            model.effective_parameters,
+            np.exp(-likelihood.log_parameters),
+            self.update.priors(problem, model.active),
         )
-        return likelihood.refit(problem.y, eta, weights, freedom, extra)
+        return refitted(likelihood, problem.y, eta, problem.sample_weight, more=more)
 
 
-def _variances(problem: Problem, state: FixedPointState) -> Array:
+def _variances(problem: Problem, model: FixedPointModel) -> Array:
     """Of η (N, K)."""
-    posterior = state.mode.posterior
-    spread = [
+    posterior = model.mode.posterior
+    whitened = [
         problem.design.matvec(whitener, posterior.active)
         for whitener in posterior.whitener
     ]
-    return np.column_stack([np.sum(rows**2, axis=1) for rows in spread])
+    return np.column_stack([np.sum(rows**2, axis=1) for rows in whitened])

@@ -9,8 +9,8 @@ from relvec.evidence.base import (
     Callback,
     EvidenceFit,
     EvidenceMaximiser,
+    Model,
     Problem,
-    State,
     StateT,
     Status,
     interpolates,
@@ -19,12 +19,12 @@ from relvec.evidence.deadline import NEVER, Deadline
 from relvec.evidence.mode import Mode, posterior_at_mode
 from relvec.evidence.trace import Trace, n_vectors
 from relvec.evidence.units import Units
+from relvec.likelihoods import at_ceiling
 from relvec.linalg import single_threaded
 
 # How far the evidence of the search may be from that on exact columns, relative to
-# its size (taken as at least so many nats).
-_ACCURACY = 1e-6
-_LEAST_NATS = 1e5
+# its size, taken as at least so many nats: a tenth of a nat, which decides nothing.
+_ACCURACY, _LEAST_NATS = 1e-6, 1e5
 
 
 @dataclass(frozen=True)
@@ -54,8 +54,8 @@ def maximise(
     with single_threaded():
         while True:
             state, status = _search(problem, maximiser, limits, callback, trace)
-            mode = _exact_mode(problem, state)
-            reached = state.log_evidence - state.log_hyperprior
+            mode = _exact_mode(problem, state.model)
+            reached = state.model.log_evidence - state.model.log_hyperprior
             error = abs(mode.log_evidence - reached)
             if error <= _ACCURACY * max(_LEAST_NATS, abs(mode.log_evidence)):
                 break
@@ -64,7 +64,7 @@ def maximise(
                 break
             problem = replace(problem, design=finer)
             trace.restart()
-        return _finished(problem, state, mode, status, trace)
+        return _finished(problem, state.model, mode, status, trace)
 
 
 def _search(
@@ -77,7 +77,7 @@ def _search(
     state = maximiser.init(problem)
     while True:
         if maximiser.converged(problem, state):
-            return state, _outcome(problem, state)
+            return state, _outcome(problem, state.model)
         if len(trace.snapshots) >= limits.max_iter:
             return state, Status.MAX_ITER
         if limits.deadline.passed:
@@ -86,45 +86,45 @@ def _search(
         news = trace.record(problem, state)
         if news is None:
             continue
-        news = replace(news, fit=partial(_stopped, problem, state, trace))
+        news = replace(news, fit=partial(_stopped, problem, state.model, trace))
         if callback is not None and callback(news):
             return state, Status.STOPPED
         if 0 < news.n_vectors <= limits.min_vectors:
             return state, Status.MIN_VECTORS
 
 
-def _outcome(problem: Problem, state: State) -> Status:
+def _outcome(problem: Problem, model: Model) -> Status:
     """What a search that ended by itself has come to."""
     if not np.any(problem.y):
         return Status.CONSTANT_TARGET
-    if n_vectors(problem, state) == 0:
+    if n_vectors(problem, model) == 0:
         return Status.EMPTY
-    if state.likelihood.noiseless:
+    if at_ceiling(model.likelihood):
         return Status.PERFECT_FIT
-    return Status.INTERPOLATION if interpolates(problem, state) else Status.CONVERGED
+    return Status.INTERPOLATION if interpolates(problem, model) else Status.CONVERGED
 
 
-def _exact_mode(problem: Problem, state: State) -> Mode:
-    """The state's model with functions in order and nothing accumulated."""
-    order = np.argsort(state.active)
+def _exact_mode(problem: Problem, model: Model) -> Mode:
+    """The model with functions in order and nothing accumulated."""
+    order = np.argsort(model.active)
     return posterior_at_mode(
         problem,
-        state.likelihood,
-        state.active[order],
-        state.prior_precision[..., order],
-        state.mean[:, order],
+        model.likelihood,
+        model.active[order],
+        model.prior_precision[..., order],
+        model.mean[:, order],
     )
 
 
 def _finished(
-    problem: Problem, state: State, mode: Mode, status: Status, trace: Trace
+    problem: Problem, model: Model, mode: Mode, status: Status, trace: Trace
 ) -> EvidenceFit:
     """The result, in the user's units."""
     units = trace.units
     return EvidenceFit(
-        likelihood=state.likelihood.rescaled(units.scale),
+        likelihood=model.likelihood.rescaled(units.scale),
         posterior=units.outside(problem, mode.posterior),
-        log_evidence=mode.log_evidence + state.log_hyperprior - units.shift,
+        log_evidence=mode.log_evidence + model.log_hyperprior - units.shift,
         history=trace.history(),
         status=status,
         n_iter=len(trace.snapshots),
@@ -132,7 +132,7 @@ def _finished(
     )
 
 
-def _stopped(problem: Problem, state: State, trace: Trace) -> EvidenceFit:
+def _stopped(problem: Problem, model: Model, trace: Trace) -> EvidenceFit:
     """What a fit would return that ended here."""
-    mode = _exact_mode(problem, state)
-    return _finished(problem, state, mode, Status.STOPPED, trace)
+    mode = _exact_mode(problem, model)
+    return _finished(problem, model, mode, Status.STOPPED, trace)

@@ -4,7 +4,7 @@ Solves   max over w of  Σₙ vₙ log p(yₙ | ηₙ) − ½wᵀAw,  η = Φw  
 Returns  the Laplace approximation there, (11)-(14), exact for a Gaussian likelihood,
          with log evidence  log p(y | w) − ½wᵀAw − ½ log |I + A^(-1/2)ΦᵀBΦA^(-1/2)|.
 
-Newton's method with step halving; the likelihood's pseudo-observations are its
+Newton's method with backtracking; the likelihood's pseudo-observations are its
 quadratic expansion, so each step is one least-squares problem. A likelihood that is to
 match moments has its posterior from ``matching`` instead.
 """
@@ -14,13 +14,13 @@ import numpy as np
 from relvec.evidence.approach import (
     Mode,
     Point,
+    backtracked,
     corrected,
     decrement,
     expanded,
-    halved_step,
+    gradient_at,
     log_evidence,
     point_at,
-    slope_at,
 )
 from relvec.evidence.base import Problem
 from relvec.evidence.matching import matched_posterior
@@ -30,12 +30,12 @@ from relvec.typing import Array, Indices
 
 __all__ = ["Mode", "posterior_at_mode"]
 
-_MAX_NEWTON = 100
-# Newton's decrement bounds the error of the mode in posterior standard deviations;
+_MAX_NEWTON = 100  # of which it takes about four
+# Newton's decrement is the squared error of the mode in posterior standard deviations;
 # the log determinant feels that error to first order.
-_DECREMENT = 1e-20
-_COUPLED_DECREMENT = 1e-12  # where steps are themselves searched for
-_ROUGH_DECREMENT = 1e-3
+_DECREMENT = 1e-20  # 1e-10 nats, a tenth of what evidences are trusted with
+_COUPLED_DECREMENT = 1e-12  # where steps are themselves only searched for
+_ROUGH_DECREMENT = 1e-3  # for models that are about to change
 _SMALL_DECREMENT = 1e-8  # below, a step that no longer shrinks is rounding
 
 
@@ -60,10 +60,9 @@ def posterior_at_mode(
         return matched_posterior(problem, likelihood.matching, here, rough=rough)
     if most_steps is None and not (plain or likelihood.conjugate):
         here = _approached(problem, likelihood, here, rough=rough)
-    last, factor = np.inf, None
+    last, solved = np.inf, None
     for _ in range(most_steps or _MAX_NEWTON):
-        observations, posterior = expanded(problem, likelihood, here, factor)
-        factor = posterior.factor if likelihood.steady else None
+        solved = observations, posterior = expanded(problem, likelihood, here, solved)
         if likelihood.conjugate:
             posterior, eta = corrected(problem, observations, posterior)
             here = here.moved(posterior.mean, eta)
@@ -78,9 +77,9 @@ def posterior_at_mode(
         last = size
         goal = posterior.mean
         if curvature is not None and not plain:
-            slope = slope_at(problem, observations, here)
-            goal = here.mean + coupled_step(problem, posterior, curvature, slope)
-        here = halved_step(problem, likelihood, here, goal)
+            gradient = gradient_at(problem, observations, here, here.eta)
+            goal = here.mean + coupled_step(problem, posterior, curvature, gradient)
+        here = backtracked(problem, likelihood, here, goal)
     evidence = log_evidence(problem, likelihood, posterior, here.eta)
     return Mode(likelihood, observations, posterior, here.eta, evidence)
 
@@ -97,10 +96,10 @@ def _approached(
         seen = likelihood.pseudo_observations(
             problem.y, here.eta, problem.sample_weight
         )
-        slope = slope_at(problem, seen, here)
+        gradient = gradient_at(problem, seen, here, here.eta)
         model = here.active, here.prior_precision
-        step = step_at_once(problem, *model, curvature, slope)
-        if step is None or np.sum(slope * step) < enough:
+        step = step_at_once(problem, *model, curvature, gradient)
+        if step is None or np.sum(gradient * step) < enough:
             return here
-        here = halved_step(problem, likelihood, here, here.mean + step)
+        here = backtracked(problem, likelihood, here, here.mean + step)
     return here

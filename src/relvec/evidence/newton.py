@@ -20,16 +20,12 @@ import numpy as np
 from scipy.linalg import lapack
 
 from relvec.evidence.moments import Moments, Solution, solve
+from relvec.precision import NEWTON_SLACK
 from relvec.typing import Array, Indices
 
-_LONGEST_STEP = 3.0  # in log α
-_LEAST_CURVATURE = 1e-8
-_SHORTEST = 1e-4
-# What the evidence may seem to fall by, relative to its size. Close to the maximum the
-# derivatives still tell the way where its differences are rounding.
-_SLACK = 1e-12
-_LATE_SLACK = 1e-10
-_SMALL_STEP = 1e-2
+_LONGEST_STEP = 3.0  # in log α: a factor of 20, beyond which no expansion reaches
+_LEAST_CURVATURE = 1e-8  # along flat directions, whose steps are cut anyway
+_SHORTEST = 1e-4  # share of a step: what does not rise there does so by rounding
 
 
 @dataclass(frozen=True)
@@ -60,8 +56,8 @@ class Ascent:
             solution = solve(self.moments, alpha, beta)
         except np.linalg.LinAlgError:
             return None
-        place = (self.moments, self.chosen, alpha, beta)
-        return Ascent(*place, solution, least=self.least)
+        at = (self.moments, self.chosen, alpha, beta)
+        return Ascent(*at, solution, least=self.least)
 
 
 def ascend(
@@ -80,8 +76,8 @@ def ascend(
         prior_precision = np.maximum(prior_precision, least)
     solution = start or solve(moments, prior_precision, noise_precision)
     chosen = np.arange(len(prior_precision))
-    place = (moments, chosen, prior_precision, noise_precision)
-    state = Ascent(*place, solution, least=least)
+    at = (moments, chosen, prior_precision, noise_precision)
+    state = Ascent(*at, solution, least=least)
     for _ in range(most):
         lighter = _without_idle(state)
         if lighter is not None:
@@ -91,8 +87,7 @@ def ascend(
             return replace(state, converged=True)
         step, concave = _step(state, ceiling)
         size = np.abs(step).max(initial=0.0)
-        small = concave and size < _SMALL_STEP
-        after = _uphill(state, step, ceiling, _LATE_SLACK if small else _SLACK)
+        after = _uphill(state, step, ceiling)
         if after is None:
             return replace(state, converged=True)
         state = after
@@ -181,9 +176,7 @@ def _outer(m: Array, n_groups: int) -> Array:
     return m[:, :, None] * m[:, None, :]
 
 
-def _uphill(
-    state: Ascent, step: Array, ceiling: Array | None, slack: float
-) -> Ascent | None:
+def _uphill(state: Ascent, step: Array, ceiling: Array | None) -> Ascent | None:
     """As far along the step as the evidence does not fall.
 
     Long steps are cut, each for itself; that may lead downhill, so where it does the
@@ -191,7 +184,7 @@ def _uphill(
     """
     before = state.solution.log_evidence
     # An evidence near zero is a sum of terms as large as the number of observations.
-    least = before - slack * (abs(before) + state.moments.count)
+    least = before - NEWTON_SLACK * (abs(before) + state.moments.count)
     cut = step.clip(-_LONGEST_STEP, _LONGEST_STEP)
     after = state.moved(cut, ceiling)
     if after is not None and after.solution.log_evidence >= least:

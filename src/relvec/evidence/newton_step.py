@@ -11,14 +11,17 @@ from collections.abc import Callable
 
 import numpy as np
 from scipy.linalg import lapack
+from scipy.sparse.linalg import LinearOperator, cg
 
 from relvec.evidence.base import Problem
 from relvec.posterior import Posterior
 from relvec.typing import Array, Indices
 
-_FEW_WEIGHTS = 64  # so many are solved for at once
-_MOST_STEPS = 200
-_ROUGHEST = 1e-2  # share of the squared residual that is left at most
+_FEW_WEIGHTS = 64  # so many are solved for at once: one pass over rows, not many
+_MOST_STEPS = 200  # of conjugate gradients, which take five
+# Share of the squared residual that is left at most; closer to the mode as much as the
+# decrement, so that Newton's method stays quadratic.
+_ROUGHEST = 1e-2
 
 
 def coupled_step(
@@ -71,32 +74,23 @@ def _in_steps(
     curvature: Callable[[Array], Array],
     gradient: Array,
 ) -> Array:
-    active, alpha = posterior.active, posterior.prior_precision
+    """By conjugate gradients in standard deviations: Σ = WᵀW is the preconditioner."""
+    active, alpha, W = posterior.active, posterior.prior_precision, posterior.whitener
+    back = np.swapaxes(W, 1, 2)
 
-    def product(weights: Array) -> Array:
+    def product(whitened: Array) -> Array:
+        weights = _times(back, whitened.reshape(gradient.shape))
         rows = curvature(problem.design.matvec(weights, active))
-        return alpha * weights + problem.design.rmatvec(rows, active)
+        image = alpha * weights + problem.design.rmatvec(rows, active)
+        return _times(W, image).ravel()
 
-    Sigma = posterior.covariance
-    solution = np.zeros_like(gradient)
-    residual, direction = gradient.copy(), _times(Sigma, gradient)
-    size = first = float(np.sum(gradient * direction))
-    goal = first * min(_ROUGHEST, first)
-    for _ in range(_MOST_STEPS):
-        image = product(direction)
-        length = size / float(np.sum(direction * image))
-        solution += length * direction
-        residual -= length * image
-        whitened = _times(Sigma, residual)
-        last, size = size, float(np.sum(residual * whitened))
-        if size <= goal:
-            break
-        direction = whitened + (size / last) * direction
-    return solution
+    right = _times(W, gradient).ravel()
+    roughest = np.sqrt(min(_ROUGHEST, float(right @ right)))
+    operator = LinearOperator((right.size, right.size), matvec=product)
+    solution, _ = cg(operator, right, rtol=roughest, maxiter=_MOST_STEPS)
+    return _times(back, solution.reshape(gradient.shape))
 
 
 def _times(matrices: Array, vectors: Array) -> Array:
-    """Of every output (K, n), for symmetric matrices (K or 1, n, n)."""
-    if len(matrices) == 1:
-        return vectors @ matrices[0]
+    """Of every output (K, n), for matrices (K or 1, n, n)."""
     return (matrices @ vectors[:, :, None])[:, :, 0]

@@ -10,22 +10,21 @@ from nothing, which takes it little time, and the higher maximum stays.
 from dataclasses import dataclass, replace
 from typing import Any
 
-from relvec.evidence.base import Problem
+from relvec.evidence.base import Model, Problem
 from relvec.evidence.fixed_point import FixedPoint
 from relvec.evidence.pooled import Pooled
+from relvec.evidence.search_model import model_at
 from relvec.evidence.sequential import Sequential
-from relvec.evidence.state import state_at
-from relvec.likelihoods import Likelihood, PseudoObservations
-from relvec.typing import Array, Indices
+from relvec.evidence.tempering import Tempered
 
 
 @dataclass(frozen=True)
 class PolishedState:
     """The state of whichever search is on."""
 
-    inner: Any  # FixedPointState, then SequentialState
+    inner: Any  # FixedPointState, then that of the polishing search
     polishing: bool = False
-    afresh: Any = None  # SequentialState of the search from nothing, while it goes on
+    afresh: Any = None  # of the search from nothing, while it goes on
     judged: bool = False  # it has ended
 
     @property
@@ -33,40 +32,8 @@ class PolishedState:
         return int(self.inner.steps)
 
     @property
-    def likelihood(self) -> Likelihood:
-        return self.inner.likelihood
-
-    @property
-    def log_evidence(self) -> float:
-        return float(self.inner.log_evidence)
-
-    @property
-    def log_hyperprior(self) -> float:
-        return float(self.inner.log_hyperprior)
-
-    @property
-    def active(self) -> Indices:
-        return self.inner.active
-
-    @property
-    def prior_precision(self) -> Array:
-        return self.inner.prior_precision
-
-    @property
-    def mean(self) -> Array:
-        return self.inner.mean
-
-    @property
-    def effective_parameters(self) -> Array:
-        return self.inner.effective_parameters
-
-    @property
-    def observations(self) -> PseudoObservations:
-        return self.inner.observations
-
-    @property
-    def log_determinant(self) -> float:
-        return float(self.inner.log_determinant)
+    def model(self) -> Model:
+        return self.inner.model
 
 
 @dataclass(frozen=True)
@@ -74,7 +41,7 @@ class Polished:
     """The fixed point first, the sequential search from there and from nothing."""
 
     fixed_point: FixedPoint
-    polish: Sequential | Pooled
+    polish: Sequential | Pooled | Tempered
 
     def init(self, problem: Problem) -> PolishedState:
         return PolishedState(self.fixed_point.init(problem))
@@ -92,14 +59,16 @@ class Polished:
             return replace(state, afresh=self.polish.init(replace(problem, start=None)))
         if not self.fixed_point.converged(problem, inner):
             return replace(state, inner=self.fixed_point.step(problem, inner))
-        start = replace(state_at(problem, inner.mode), steps=state.steps)
+        model = model_at(problem, inner.model.mode)
+        start = self.polish.resumed(model, state.steps)
         return PolishedState(start, polishing=True)
 
     def _afresh(self, problem: Problem, state: PolishedState) -> PolishedState:
         """Another step from nothing; the model found so far stays meanwhile."""
         if not self.polish.converged(problem, state.afresh):
             return replace(state, afresh=self.polish.step(problem, state.afresh))
-        found = replace(state.afresh, steps=state.steps + 1)
-        higher = found.log_evidence > state.log_evidence
-        inner = found if higher else state.inner
+        found = state.afresh.model
+        inner = state.inner
+        if found.log_evidence > inner.model.log_evidence:
+            inner = self.polish.resumed(found, state.steps + 1)
         return PolishedState(inner, polishing=True, judged=True)

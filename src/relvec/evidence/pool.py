@@ -18,11 +18,8 @@ import numpy as np
 from scipy.linalg import blas
 
 from relvec.evidence.selection import best_precision
+from relvec.precision import DETERMINED
 from relvec.typing import AnyArray, Array
-
-# 1 − νS is what the prior still says of a weight. Below this it is rounding: such a
-# function is determined by its data alone and left to Newton's method.
-_DETERMINED = 1e-10
 
 
 @dataclass(frozen=True)
@@ -82,7 +79,7 @@ class Pool:
         np.copyto(self.sparsity, self._diagonal)
 
 
-def climb(pool: Pool, tol: float, most: int) -> int:
+def climb(pool: Pool, tol: float, most: float) -> int:
     """The action that gains most, again and again, then pairs; how many were taken."""
     taken = 0
     # What cannot be told is computed all the same, and not looked at.
@@ -131,7 +128,7 @@ def _target(pool: Pool, left: Array, growth: Array, gain: Array, index: int) -> 
 
 def _told(pool: Pool, left: Array) -> AnyArray:
     """Whether functions (P,) stand out of rounding, for all outputs."""
-    return pool.of_all((pool.least_sparsity < pool.sparsity) & (left > _DETERMINED))
+    return pool.of_all((pool.least_sparsity < pool.sparsity) & (left > DETERMINED))
 
 
 def _is_told(pool: Pool, left: Array, index: int) -> bool:
@@ -139,7 +136,7 @@ def _is_told(pool: Pool, left: Array, index: int) -> bool:
     if not pool.shared:
         return bool(_told(pool, left)[index])
     enough = pool.least_sparsity[index] < pool.sparsity[index]
-    return bool(enough and left[index] > _DETERMINED)
+    return bool(enough and left[index] > DETERMINED)
 
 
 def _mean_square(Q: Array) -> Array:
@@ -162,7 +159,7 @@ def _moves(
         if most is not None:
             growth = np.fmin(growth, left + most * S)
         return growth, 0.5 * len(Q) * (ratio - ratio / growth - np.log(growth))
-    left = np.maximum(left, _DETERMINED)
+    left = np.maximum(left, DETERMINED)
     variance = 1 / best_precision(S / left, Q / left)
     growth = left + S * (variance if most is None else np.minimum(variance, most))
     ratio = Q * Q / S
@@ -177,7 +174,7 @@ def _loss(prior_variance: Array, Q: Array, left: Array) -> Array:
 def _exchange(pool: Pool, tol: float) -> bool:
     """Delete one function and add another at once (6.2), if some pair gains."""
     nu, S, Q, left = pool.prior_variance, pool.sparsity, pool.quality, pool.left
-    inside = np.flatnonzero((nu > 0) & pool.of_all(left > _DETERMINED))
+    inside = np.flatnonzero((nu > 0) & pool.of_all(left > DETERMINED))
     outside = np.flatnonzero(nu == 0)
     if len(inside) == 0 or len(outside) == 0:
         return False

@@ -13,14 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from relvec.evidence.statistics import Statistics
+from relvec.precision import LEAST_PRIOR_SHARE, TIE, TINY
 from relvec.typing import Array, Indices
 
-_MAX_NEWTON = 30
-_TIE = 1e-8  # relative difference of gains that rounding can make
-_TINY = np.finfo(float).tiny
-# Prior precisions stay above this fraction of the data's precision: with broader priors
-# not even orthogonal factors tell two models apart.
-_BROADEST_PRIOR = 1e-18
+_MAX_NEWTON = 30  # of steps up to two in log α, hence 26 decades
 
 
 @dataclass(frozen=True)
@@ -74,7 +70,7 @@ def _active_proposals(stats: Statistics, smallest: Array) -> tuple[Array, Array,
 
 def _least_precision(stats: Statistics, least: Array | None) -> Array:
     """(M,) that rounding bears, or more if that is asked for."""
-    borne = float(_BROADEST_PRIOR * stats.noise_precision.max())
+    borne = float(LEAST_PRIOR_SHARE * stats.noise_precision.max())
     if least is None:
         return np.full(stats.sparsity_in.shape[1], borne)
     return np.maximum(least, borne)
@@ -101,10 +97,12 @@ def _common_precision(start: Array, s: Array, q: Array) -> Array:
         total = np.exp(log_alpha) + s
         share = s / total  # 1 − α/(α + s)
         pull = q**2 * np.exp(log_alpha) / total**2
-        slope = np.sum(share - pull, axis=0)
-        curve = np.sum(-share * (1 - share) - pull * (2 * share - 1), axis=0)
-        concave = curve < 0
-        step = np.where(concave, -slope / np.where(concave, curve, 1), np.sign(slope))
+        gradient = np.sum(share - pull, axis=0)
+        curvature = np.sum(-share * (1 - share) - pull * (2 * share - 1), axis=0)
+        concave = curvature < 0
+        step = np.where(
+            concave, -gradient / np.where(concave, curvature, 1), np.sign(gradient)
+        )
         log_alpha = log_alpha + np.clip(step, -2, 2)
         if np.max(np.abs(step), initial=0.0) < 1e-12:
             break
@@ -135,7 +133,7 @@ def reestimation_gain(alpha: Array, target: Array, shrunk: Array, mu: Array) -> 
 
 def deletion_gain(shrunk: Array, mu: Array, variance: Array) -> Array:
     """eq. (37), with Q = αμ and S = α − α²Σ inserted; ``shrunk`` is αΣ."""
-    return -0.5 * (mu * mu / variance + np.log(np.maximum(shrunk, _TINY))).sum(axis=0)
+    return -0.5 * (mu * mu / variance + np.log(np.maximum(shrunk, TINY))).sum(axis=0)
 
 
 def choose(
@@ -148,7 +146,7 @@ def choose(
         later = worthwhile[worthwhile >= turn]
         return int(later[0] if len(later) else worthwhile[0])
     gain = options.gain[worthwhile]
-    best = worthwhile[gain >= gain.max() - _TIE * abs(gain.max())]
+    best = worthwhile[gain >= gain.max() - TIE * abs(gain.max())]
     # A copy of an active column gains exactly what re-estimating that column does:
     # the copy must not enter. Other ties go to the lowest index.
     inside = best[np.isfinite(options.current[best])]

@@ -18,22 +18,41 @@ import numpy as np
 
 from relvec.evidence.base import Problem, interpolates
 from relvec.evidence.mode import posterior_at_mode
+from relvec.evidence.search_model import SearchModel, mode_after, model_at, refreshed
 from relvec.evidence.selection import choose, proposals
-from relvec.evidence.state import (
-    SequentialState,
-    is_fragile,
-    mode_after,
-    refreshed,
-    state_at,
-    updated,
-)
 from relvec.evidence.statistics import GramStatistics, added, deleted, reestimated
+from relvec.likelihoods import refitted
+from relvec.precision import MOST_DOUBT, lost
 from relvec.typing import Indices
 
-# Precisions of a seed's prior to try, relative to its precision from the data, and how
-# many functions may join it before it must have paid.
+# Precisions of a seed's prior to try, relative to its precision from the data: weights
+# of wide functions are large. And how many may join it before it must have paid.
 _SEED_PRIORS = (1e-3, 1e-6, 1e-9)
 _SEED_COMPANY = 5
+# Shares of a step that are tried in turn; a sixteenth gains an eighth of it at most.
+_BACKTRACKING = (1.0, 0.5, 0.25, 0.125, 0.0625)
+
+
+@dataclass(frozen=True)
+class SequentialState:
+    """A model and what single steps keep beside it."""
+
+    model: SearchModel
+    steps: int = 0  # accepted so far
+    cursor: int = 0  # where the cyclic selection goes on
+    settled: bool = False  # the likelihood's own parameters have converged
+    updates: int = 0  # steps since the statistics were last recomputed
+    doubt: float = 0.0  # nats by which the gains since then may be wrong
+    rejected: tuple[int, ...] = ()  # functions whose refitted evidence fell
+    stale: bool = False  # some of them were rejected by an earlier model
+    seeded: bool = False  # a start from several functions at once has been tried
+
+    @property
+    def is_fragile(self) -> bool:
+        """Whether gains since the last recomputation are no longer to be trusted."""
+        lost_sign = np.any(self.model.stats.variances <= 0)
+        most = MOST_DOUBT * max(1.0, abs(self.model.log_evidence))
+        return bool(lost_sign or self.doubt > most)
 
 
 @dataclass(frozen=True)
@@ -56,45 +75,49 @@ class Sequential:
                 alpha = np.maximum(alpha, problem.least_precision[active])
         start = np.zeros((problem.y.shape[1], len(active)))
         mode = posterior_at_mode(problem, problem.likelihood, active, alpha, start)
-        return state_at(problem, mode)
+        return SequentialState(model_at(problem, mode))
+
+    def resumed(self, model: SearchModel, steps: int) -> SequentialState:
+        """The state of a search that goes on from a model."""
+        return SequentialState(model, steps)
 
     def converged(self, problem: Problem, state: SequentialState) -> bool:
         idle = self.worthwhile(state).size == 0
-        searched = state.seeded or len(state.active) > 0
+        searched = state.seeded or len(state.model.active) > 0
         done = state.settled and idle and searched and not state.stale
-        return done or interpolates(problem, state)
+        return done or interpolates(problem, state.model)
 
     def step(self, problem: Problem, state: SequentialState) -> SequentialState:
-        if state.settled and len(state.active) == 0:
+        if state.settled and len(state.model.active) == 0:
             after = self._seeded_start(problem, state)
-        elif state.gram is not None and state.exact:
-            after = self._exact_step(problem, state, state.gram)
+        elif state.model.gram is not None and state.model.exact:
+            after = self._exact_step(problem, state, state.model.gram)
         else:
             after = self._confirmed_step(problem, state)
         idle = self.worthwhile(after).size == 0
         if idle or (state.steps + 1) % self.noise_interval == 0:
             after = self._refit_likelihood(problem, after)
-        accepted = after.stats is not state.stats
+        accepted = after.model is not state.model
         return replace(after, steps=state.steps + accepted)
 
     def worthwhile(self, state: SequentialState) -> Indices:
         """Functions whose best action is more than the tolerance, ascending."""
-        options = state.proposals
+        options = state.model.proposals
         inside = np.isfinite(options.current)
         moves = np.where(inside, options.change >= self.tol, options.gain > self.tol)
         moves[list(state.rejected)] = False
         return np.flatnonzero(moves)
 
     def _pick(self, state: SequentialState) -> int | None:
-        worthwhile = self.worthwhile(state)
+        worthwhile, options = self.worthwhile(state), state.model.proposals
         if worthwhile.size == 0:
             return None
         if state.steps == 0:
             if self.start in worthwhile:
                 return self.start
-            return choose(state.proposals, worthwhile, "gain", 0, 0)
+            return choose(options, worthwhile, "gain", 0, 0)
         turn = state.cursor if self.selection == "cyclic" else state.steps
-        return choose(state.proposals, worthwhile, self.selection, turn, self.seed)
+        return choose(options, worthwhile, self.selection, turn, self.seed)
 
     def _seeded_start(
         self, problem: Problem, state: SequentialState
@@ -107,43 +130,46 @@ class Sequential:
         """
         if self.worthwhile(state).size:
             return replace(state, settled=False)
-        S, Q = state.stats.sparsity_in, state.stats.quality_in
+        stats = state.model.stats
+        S, Q = stats.sparsity_in, stats.quality_in
         seed = self.start if self.start is not None else problem.bias
         if seed is None:
-            usable = np.all(state.stats.least_sparsity < S, axis=0)
+            usable = np.all(stats.least_sparsity < S, axis=0)
             seed = int(np.argmax(np.sum(Q**2 / np.where(usable, S, np.inf), axis=0)))
         for broad in _SEED_PRIORS:
             precision = float(broad * np.mean(S[:, seed]))
-            found = _with_company(problem, state, seed, precision)
+            found = _with_company(problem, state.model, seed, precision)
             if found is not None:
-                return replace(found, steps=state.steps, seeded=True)
+                return SequentialState(found, seeded=True)
         return replace(state, seeded=True)
 
     def _exact_step(
         self, problem: Problem, state: SequentialState, gram: GramStatistics
     ) -> SequentialState:
         """Steps 4-8 and the update formulae: the gain is the evidence's own."""
-        index = self._pick(state)
+        model, index = state.model, self._pick(state)
         if index is None:
             return replace(state, rejected=(), stale=False) if state.stale else state
-        precision = float(state.proposals.precision[index])
-        position = np.flatnonzero(state.active == index)
-        if position.size == 0:
-            weights = problem.sample_weight[:, None]
-            row = problem.design.cross_gram(np.array([index]), weights)
-            gram = added(gram, index, precision, row)
-        elif np.isfinite(precision):
-            gram = reestimated(gram, int(position[0]), precision)
-        else:
-            gram = deleted(gram, int(position[0]))
-        after = updated(state, gram, float(state.proposals.gain[index]))
-        after = replace(after, cursor=index + 1)
-        if after.updates < self.refresh_interval and not is_fragile(after):
+        gram = _after_action(problem, model, gram, index)
+        gain = float(model.proposals.gain[index])
+        evidence = model.log_evidence + gain
+        moved = replace(
+            model, stats=gram, gram=gram, log_evidence=evidence, solution=None
+        )
+        after = replace(
+            state,
+            model=moved,
+            cursor=index + 1,
+            settled=False,
+            updates=state.updates + 1,
+            doubt=state.doubt + abs(gain) * lost(gram.condition),
+        )
+        if after.updates < self.refresh_interval and not after.is_fragile:
             options = proposals(gram, problem.least_precision)
-            return replace(after, proposals=options)
-        after = refreshed(problem, after, after.likelihood)
-        if after.log_evidence >= state.log_evidence:
-            return after
+            return replace(after, model=replace(moved, proposals=options))
+        fresh = refreshed(problem, moved, moved.likelihood)
+        if fresh.log_evidence >= model.log_evidence:
+            return SequentialState(fresh, cursor=index + 1, seeded=state.seeded)
         return self._confirmed_step(problem, state)
 
     def _confirmed_step(
@@ -160,11 +186,11 @@ class Sequential:
             if index is None:
                 state = replace(state, rejected=(), stale=False)
                 continue
-            for target in _damped_targets(state, index):
-                mode = mode_after(problem, state, index, target)
-                if mode.log_evidence > state.log_evidence:
-                    return replace(
-                        state_at(problem, mode),
+            for target in _damped_targets(state.model, index):
+                mode = mode_after(problem, state.model, index, target)
+                if mode.log_evidence > state.model.log_evidence:
+                    return SequentialState(
+                        model_at(problem, mode),
                         cursor=index + 1,
                         rejected=state.rejected,
                         stale=bool(state.rejected),
@@ -175,46 +201,60 @@ class Sequential:
         self, problem: Problem, state: SequentialState
     ) -> SequentialState:
         """Step 9, as far along as the evidence rises."""
-        eta = problem.design.matvec(state.mean, state.active)
-        weights = problem.sample_weight
-        freedom = weights.sum() - state.effective_parameters
-        goal = state.likelihood.refit(problem.y, eta, weights, freedom)
-        origin = state.likelihood.log_parameters
+        model, likelihood = state.model, state.model.likelihood
+        eta = problem.design.matvec(model.mean, model.active)
+        data = problem.y, eta, problem.sample_weight
+        goal = refitted(likelihood, *data, more=(-model.effective_parameters, 0.0))
+        origin = likelihood.log_parameters
         distance = goal.log_parameters - origin
-        settled = bool(np.max(np.abs(distance), initial=0.0) < self.tol)
-        if settled:
+        if np.max(np.abs(distance), initial=0.0) < self.tol:
             return replace(state, settled=True)
-        for fraction in (1.0, 0.5, 0.25, 0.125, 0.0625):
-            trial = state.likelihood.with_parameters(origin + fraction * distance)
-            after = refreshed(problem, state, trial)
-            if after.log_evidence >= state.log_evidence:
-                return after
+        for fraction in _BACKTRACKING:
+            trial = likelihood.with_parameters(origin + fraction * distance)
+            after = refreshed(problem, model, trial)
+            if after.log_evidence >= model.log_evidence:
+                return SequentialState(after, cursor=state.cursor, seeded=state.seeded)
         return replace(state, settled=True)
 
 
+def _after_action(
+    problem: Problem, model: SearchModel, gram: GramStatistics, index: int
+) -> GramStatistics:
+    """The statistics after the best action of one function."""
+    precision = float(model.proposals.precision[index])
+    position = np.flatnonzero(model.active == index)
+    if position.size == 0:
+        weights = problem.sample_weight[:, None]
+        row = problem.design.cross_gram(np.array([index]), weights)
+        return added(gram, index, precision, row)
+    if np.isfinite(precision):
+        return reestimated(gram, int(position[0]), precision)
+    return deleted(gram, int(position[0]))
+
+
 def _with_company(
-    problem: Problem, empty: SequentialState, seed: int, precision: float
-) -> SequentialState | None:
+    problem: Problem, empty: SearchModel, seed: int, precision: float
+) -> SearchModel | None:
     """The seed and what joins it, once together they exceed the empty model."""
-    state, index = empty, seed
+    model, index = empty, seed
     for _ in range(1 + _SEED_COMPANY):
         if not (np.isfinite(precision) and precision > 0):
             return None
-        state = state_at(problem, mode_after(problem, state, index, precision))
-        if state.log_evidence > empty.log_evidence:
-            return state
-        outside = np.isinf(state.proposals.current)
-        index = int(np.argmax(np.where(outside, state.proposals.gain, -np.inf)))
-        precision = float(state.proposals.precision[index])
+        model = model_at(problem, mode_after(problem, model, index, precision))
+        if model.log_evidence > empty.log_evidence:
+            return model
+        outside = np.isinf(model.proposals.current)
+        index = int(np.argmax(np.where(outside, model.proposals.gain, -np.inf)))
+        precision = float(model.proposals.precision[index])
     return None
 
 
-def _damped_targets(state: SequentialState, index: int) -> list[float]:
+def _damped_targets(model: SearchModel, index: int) -> list[float]:
     """α to try in turn: the proposed one, then ever more cautious ones."""
-    precision = float(state.proposals.precision[index])
-    current = float(state.proposals.current[index])
+    precision = float(model.proposals.precision[index])
+    current = float(model.proposals.current[index])
     if not np.isfinite(precision):
         return [precision]
     if not np.isfinite(current):
         return [precision, 4 * precision, 16 * precision]
-    return [current * (precision / current) ** f for f in (1.0, 0.5, 0.25, 0.125)]
+    return [current * (precision / current) ** f for f in _BACKTRACKING[:-1]]

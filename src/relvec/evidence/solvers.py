@@ -14,6 +14,7 @@ from relvec.evidence.polished import Polished
 from relvec.evidence.pooled import Pooled
 from relvec.evidence.rounds import Rounds
 from relvec.evidence.sequential import Sequential
+from relvec.evidence.tempering import Tempered
 from relvec.evidence.updates import EM, MacKay, Variational
 from relvec.parameters import (
     as_min_vectors,
@@ -126,7 +127,9 @@ class BottomUp(Solver):
         check_choice("init", self.init, ("projection", "bias"))
         check_count("noise_interval", self.noise_interval)
 
-    def maximiser(self, problem: Problem, search: Search) -> Sequential | Pooled:
+    def maximiser(
+        self, problem: Problem, search: Search
+    ) -> Sequential | Pooled | Tempered:
         single = Sequential(
             selection=self.selection,
             start=search.constant if self.begins_with_constant else None,
@@ -137,7 +140,9 @@ class BottomUp(Solver):
         if self.schedule == "greedy":
             return single
         rounds = Rounds(selection=self.selection, seed=search.seed)
-        return Pooled(single, rounds, search.price)
+        pooled = Pooled(single, rounds, search.price)
+        # What tempering adds to a model, a price would take out again.
+        return pooled if search.price else Tempered(pooled)
 
     @property
     def begins_with_constant(self) -> bool:

@@ -9,13 +9,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from relvec.design import DEPENDENT, DesignMatrix
+from relvec.design import DesignMatrix
 from relvec.likelihoods import PseudoObservations
 from relvec.posterior import Posterior
+from relvec.precision import dependent_share
 from relvec.typing import Array, Indices
 
-_LOST_DIGITS = 1e-18  # per unit of the condition
-_CACHED_COLUMNS = 1000
+_CACHED_COLUMNS = 1000  # 800 kB of a hundred functions, beside as much they came from
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ def recomputed(
         covariance=posterior.covariance,
         sparsity_in=norms - beta**2 * squares,  # eq. 24
         quality_in=beta * (projections.target - explained),  # eq. 25
-        least_sparsity=rounding(posterior.condition) * norms,
+        least_sparsity=dependent_share(posterior.condition) * norms,
         noise_precision=noise_precision,
         cross=cross,
         projections=projections,
@@ -142,11 +142,6 @@ def _explained(posterior: Posterior, cross: Array) -> tuple[Array, Array]:
         np.einsum("knm,knm->km", whitened, whitened, out=squares[:, part])
         explained[:, :, part] = product[:, size:]
     return squares, explained.reshape(n_outputs, n_columns)
-
-
-def rounding(condition: float) -> float:
-    """What Gram matrices leave of S is rounding below this share of βφᵀWφ."""
-    return max(DEPENDENT, _LOST_DIGITS * condition)
 
 
 def added(

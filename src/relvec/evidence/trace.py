@@ -5,7 +5,7 @@ from dataclasses import fields
 
 import numpy as np
 
-from relvec.evidence.base import Problem, Snapshot, State
+from relvec.evidence.base import Model, Problem, Snapshot, State
 from relvec.evidence.units import Units
 from relvec.typing import AnyArray, Array
 
@@ -18,7 +18,7 @@ class Trace:
     def __init__(self, units: Units) -> None:
         self.units = units
         self.snapshots: list[Snapshot] = []
-        self._before: State | None = None
+        self._before: Model | None = None
         self._started = time.perf_counter()
 
     @property
@@ -34,15 +34,16 @@ class Trace:
         """A snapshot if the last step was accepted."""
         if state.steps == len(self.snapshots):
             return None
-        noise = np.sqrt(np.mean(state.likelihood.noise_variance))
+        model = state.model
+        noise = np.sqrt(np.mean(model.likelihood.scale**2))
         snapshot = Snapshot(
             iteration=state.steps,
-            log_evidence=state.log_evidence - self.units.shift,
-            n_vectors=n_vectors(problem, state),
-            gamma=float(np.sum(state.effective_parameters)),
+            log_evidence=model.log_evidence - self.units.shift,
+            n_vectors=n_vectors(problem, model),
+            gamma=float(np.sum(model.effective_parameters)),
             noise_std=float(noise * self.units.scale),
             seconds=self.seconds,
-            details=self._details(problem, state),
+            details=self._details(problem, model),
         )
         self.snapshots.append(snapshot)
         return snapshot
@@ -57,13 +58,13 @@ class Trace:
             columns[name] = [shot.details[name] for shot in self.snapshots]
         return {name: np.array(values) for name, values in columns.items()}
 
-    def _details(self, problem: Problem, state: State) -> dict[str, float]:
+    def _details(self, problem: Problem, model: Model) -> dict[str, float]:
         """Of a classifier: likelihoods, and what moved since the last step."""
         if problem.likelihood.conjugate:
             return {}
-        likelihood, joint = likelihoods(state)
-        before, self._before = self._before, state
-        moved = _moved(before, state) if before else (np.nan, np.nan, np.nan)
+        likelihood, joint = likelihoods(model)
+        before, self._before = self._before, model
+        moved = _moved(before, model) if before else (np.nan, np.nan, np.nan)
         names = ("weights_change", "targets_change", "precision_change")
         return {
             "log_likelihood": likelihood,
@@ -72,27 +73,27 @@ class Trace:
         }
 
 
-def n_vectors(problem: Problem, state: State) -> int:
+def n_vectors(problem: Problem, model: Model) -> int:
     """Active functions, the constant not counted."""
-    return int(np.count_nonzero(state.active != problem.bias))
+    return int(np.count_nonzero(model.active != problem.bias))
 
 
-def likelihoods(state: State) -> tuple[float, float]:
+def likelihoods(model: Model) -> tuple[float, float]:
     """log p(y | w) and log p(y, w | α) at the weights, from the evidence."""
-    alpha = np.broadcast_to(state.prior_precision, state.mean.shape)
-    penalty = float(np.sum(alpha * state.mean**2))
-    evidence = state.log_evidence - state.log_hyperprior
-    likelihood = evidence + 0.5 * penalty + 0.5 * state.log_determinant
+    alpha = np.broadcast_to(model.prior_precision, model.mean.shape)
+    penalty = float(np.sum(alpha * model.mean**2))
+    evidence = model.log_evidence - model.log_hyperprior
+    likelihood = evidence + 0.5 * penalty + 0.5 * model.log_determinant
     prior = 0.5 * float(np.sum(np.log(alpha / (2 * np.pi)))) - 0.5 * penalty
     return likelihood, likelihood + prior
 
 
-def _moved(before: State, after: State) -> tuple[float, float, float]:
+def _moved(before: Model, after: Model) -> tuple[float, float, float]:
     """Length of the change of W, root mean square of that of Y, largest of log α."""
     functions = np.union1d(before.active, after.active)
-    weights = [_spread(each.mean, each, functions, 0.0) for each in (before, after)]
+    weights = [_among(each.mean, each, functions, 0.0) for each in (before, after)]
     alphas = [
-        _spread(np.atleast_2d(each.prior_precision), each, functions, np.nan)
+        _among(np.atleast_2d(each.prior_precision), each, functions, np.nan)
         for each in (before, after)
     ]
     targets = after.observations.target - before.observations.target
@@ -104,8 +105,8 @@ def _moved(before: State, after: State) -> tuple[float, float, float]:
     )
 
 
-def _spread(values: Array, state: State, functions: AnyArray, rest: float) -> Array:
-    """Values (K, n) of the state's functions among more of them."""
+def _among(values: Array, model: Model, functions: AnyArray, rest: float) -> Array:
+    """Values (K, n) of the model's functions among more of them."""
     result = np.full((len(values), len(functions)), rest)
-    result[:, np.searchsorted(functions, state.active)] = values
+    result[:, np.searchsorted(functions, model.active)] = values
     return result

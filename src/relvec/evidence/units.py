@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from relvec.evidence.base import Problem
+from relvec.likelihoods import root_mean_square
 from relvec.posterior import Posterior
 
 
@@ -17,8 +18,10 @@ class Units:
 
     @classmethod
     def of(cls, problem: Problem) -> "Units":
-        """The likelihood's natural scale."""
-        scale = problem.likelihood.natural_scale(problem.y, problem.sample_weight)
+        """That of targets which have a unit is their root mean square."""
+        scale = 1.0
+        if not np.any(np.isnan(problem.likelihood.scale)):
+            scale = root_mean_square(problem.y, problem.sample_weight) or 1.0
         # A density of y is one of y/scale divided by scale, for every observation.
         count = problem.sample_weight.sum() * problem.y.shape[1]
         return cls(scale, float(count * np.log(scale)))

@@ -26,7 +26,8 @@ from relvec.typing import AnyArray, Array, Indices
 # targets and functions have a mean square of one: a flat one has no lower bound.
 _NEARLY_FLAT = 1e-12
 _START = 1.0  # precision of every weight, columns and targets being of unit size
-_AT_ONCE = 0.1  # effective parameters that EM may prune in a step
+# Effective parameters that EM may prune in a step: together they cost as many nats.
+_AT_ONCE = 0.1
 
 
 @dataclass(frozen=True)
@@ -93,9 +94,9 @@ class Update(Protocol):
         ...
 
     def noise(
-        self, count: float, effective: Array, variance: Array, priors: Gammas
+        self, effective: Array, variance: Array, priors: Gammas
     ) -> tuple[Array, Array]:
-        """Numerator of the next β, and what its denominator has beside the residual."""
+        """What the next β has beside N in its numerator and ‖t − Φμ‖² below."""
         ...
 
     def log_hyperprior(
@@ -145,16 +146,15 @@ class MacKay:
             )
 
     def noise(
-        self, count: float, effective: Array, variance: Array, priors: Gammas
+        self, effective: Array, variance: Array, priors: Gammas
     ) -> tuple[Array, Array]:
-        extra = np.full_like(effective, 2 * priors.d)
-        return count - effective + 2 * priors.c, extra
+        return 2 * priors.c - effective, np.full_like(effective, 2 * priors.d)
 
     def log_hyperprior(
         self, problem: Problem, posterior: Posterior, likelihood: Likelihood
     ) -> float:
         alpha = posterior.prior_precision * problem.precision_units[posterior.active]
-        beta = problem.noise_unit / likelihood.noise_variance
+        beta = problem.noise_unit * np.exp(likelihood.log_parameters)
         return problem.hyperprior.log_density(alpha, beta)
 
 
@@ -189,10 +189,10 @@ class EM(MacKay):
             return (len(moments) + 2 * priors.a) / (moments.sum(axis=0) + 2 * priors.b)
 
     def noise(
-        self, count: float, effective: Array, variance: Array, priors: Gammas
+        self, effective: Array, variance: Array, priors: Gammas
     ) -> tuple[Array, Array]:
-        extra = effective * variance + 2 * priors.d
-        return np.full_like(effective, count + 2 * priors.c), extra
+        squares = effective * variance + 2 * priors.d
+        return np.full_like(effective, 2 * priors.c), squares
 
 
 @dataclass(frozen=True)
@@ -222,11 +222,9 @@ class Variational(EM):
         priors = self.priors(problem, posterior.active)
         alpha, n_outputs = posterior.prior_precision, len(posterior.mean)
         total = _cost(n_outputs, alpha, priors.a, priors.b)
-        if likelihood.noise_ceiling is not None:
-            beta = 1 / likelihood.noise_variance
-            count = problem.sample_weight.sum()
-            total += _cost(count, beta, priors.c, np.full(len(beta), priors.d))
-        return total
+        beta = np.exp(likelihood.log_parameters)
+        count = problem.sample_weight.sum()
+        return total + _cost(count, beta, priors.c, np.full(len(beta), priors.d))
 
 
 def informed(posterior: Posterior) -> Array:

@@ -26,7 +26,7 @@ from functools import cached_property
 
 import numpy as np
 
-from relvec.likelihoods import Likelihood, PseudoObservations
+from relvec.likelihoods import Likelihood, PseudoObservations, refitted
 from relvec.posterior import Posterior
 from relvec.typing import Array, Indices
 
@@ -135,7 +135,7 @@ def gcv_loss(
 ) -> float:
     """Minus the log likelihood and what functions cost, per observation."""
     count = float(sample_weight.sum())
-    fitted = likelihood.refit(y, eta, sample_weight, np.full(y.shape[1], count))
+    fitted = refitted(likelihood, y, eta, sample_weight)
     left = 1 - _COST_PER_FUNCTION * n_functions / count
     if left < _LEAST_LEFT:
         return _HOPELESS - left

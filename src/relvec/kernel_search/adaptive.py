@@ -26,6 +26,7 @@ from relvec.kernel_search.shared import Stages, begin, described
 from relvec.kernel_search.starts import Distances, given_shape
 from relvec.kernel_search.trials import STOPPED, Trial, Trials, equal_pairs, judged
 from relvec.kernels import Kernel
+from relvec.likelihoods import at_ceiling
 from relvec.modelling import (
     Candidates,
     FittedModel,
@@ -141,7 +142,7 @@ class AdaptiveModel:
         prior = ScalePrior(middle[None], _PRIOR_PRECISION) if with_prior else None
         own = OwnScales(Range(*ends), steps=_STEPS, prior=prior)
         # Without noise there is nothing that scales could be learned by.
-        if not self.model.fit.likelihood.noiseless:
+        if not at_ceiling(self.model.fit.likelihood):
             models = own.backward_elimination(basis, seen, self._observations)
             path = self._path(models, given)
             if path.models:

@@ -19,6 +19,7 @@ from relvec.kernel_search.settings import Adaptive
 from relvec.kernel_search.shared import described
 from relvec.kernel_search.starts import Distances, given_shape
 from relvec.kernel_search.trials import Trials
+from relvec.likelihoods import at_ceiling
 from relvec.modelling import Candidates, FittedModel, TrainingSet, fit_candidates
 from relvec.typing import Array
 
@@ -56,7 +57,7 @@ def _alternated(
             mackay, data, candidates, precision=precision, monitor=trials.monitor
         )
         adaptive = AdaptiveModel(trials, model, trials.spec.kernels)
-        ended = model.status in _FINAL or model.fit.likelihood.noiseless
+        ended = model.status in _FINAL or at_ceiling(model.fit.likelihood)
         gain, before = model.log_evidence - before, model.log_evidence
         if len(model.indices) == 0 or ended or gain < _LEAST_GAIN:
             break

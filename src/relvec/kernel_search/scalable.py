@@ -15,7 +15,7 @@ def observations(
     """The data as a model with these latent values sees them."""
     likelihood, weight = model.fit.likelihood, data.weight
     seen = likelihood.pseudo_observations(data.targets, eta, weight)
-    return Observations(seen, float(weight.sum()), likelihood.noise_ceiling, bound)
+    return Observations(seen, float(weight.sum()), likelihood.parameter_ceiling, bound)
 
 
 def scalable(

@@ -15,6 +15,7 @@ from relvec.kernel_search.reference import ReferenceProjection
 from relvec.kernel_search.scalable import scalable
 from relvec.kernel_search.starts import Distances, given_shape, natural_shape
 from relvec.kernel_search.trials import Trial, Trials
+from relvec.likelihoods import at_ceiling
 from relvec.typing import Array
 
 # Nats per observation that a wider kernel may cost: half a nat in a hundred rows.
@@ -80,7 +81,7 @@ class Search:
         Of several fits with these scales it is the one closest to the process.
         """
         trials = self.trials
-        noise = trials.data.likelihood.noise_ceiling
+        noise = trials.data.likelihood.parameter_ceiling
         judge = trials.judge.criterion == "auto"
         constant = not trials.data.root_mean_squares.all()
         if noise is None or not judge or len(trials.spec.kernels) > 1 or constant:
@@ -171,7 +172,7 @@ class Search:
         """Scales at which the functions of a model have more evidence."""
         data, model = self.trials.data, trial.model
         many = len(model.basis) > _MOST_FUNCTIONS * data.weight.sum()
-        if many or model.fit.likelihood.noiseless:
+        if many or at_ceiling(model.fit.likelihood):
             return trial.scales
         start, seen = scalable(model, data)
         if len(start.varying) == 0:

@@ -1,8 +1,14 @@
 """How the data are seen: Gaussian pseudo-observations of Φw."""
 
-from relvec.likelihoods.base import Likelihood, Matching, PseudoObservations
+from relvec.likelihoods.base import (
+    Likelihood,
+    Matching,
+    PseudoObservations,
+    at_ceiling,
+    refitted,
+)
 from relvec.likelihoods.bernoulli import Bernoulli
-from relvec.likelihoods.gaussian import Gaussian, gaussian_noise
+from relvec.likelihoods.gaussian import Gaussian, gaussian_noise, root_mean_square
 from relvec.likelihoods.logistic_bound import LogisticBound
 from relvec.likelihoods.matched_probit import MatchedProbit
 from relvec.likelihoods.multinomial_probit import MultinomialProbit
@@ -18,5 +24,8 @@ __all__ = [
     "MultinomialProbit",
     "PseudoObservations",
     "Softmax",
+    "at_ceiling",
     "gaussian_noise",
+    "refitted",
+    "root_mean_square",
 ]

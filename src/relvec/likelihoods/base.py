@@ -4,6 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
+import numpy as np
+
 from relvec.typing import Array
 
 
@@ -26,7 +28,11 @@ class PseudoObservations:
 
 
 class Likelihood(Protocol):
-    """p(y | η) with η = Φw, and what the engine must know of it."""
+    """p(y | η) with η = Φw, and what the engine must know of it.
+
+    What is estimated beside α are the noise precisions of the pseudo-observations, one
+    for each output, or nothing.
+    """
 
     @property
     def conjugate(self) -> bool:
@@ -43,39 +49,37 @@ class Likelihood(Protocol):
         ...
 
     @property
-    def steady(self) -> bool:
-        """Whether the precisions are the same whatever η is.
+    def scale(self) -> Array:
+        """Standard deviation of y about η per output; nan where y has no unit."""
+        ...
 
-        Then inner products of columns survive every change of the model.
-        """
+    def rescaled(self, scale: float) -> "Likelihood":
+        """The same likelihood for targets multiplied by ``scale``, without caches."""
         ...
 
     @property
     def log_parameters(self) -> Array:
-        """Logarithms of the parameters that ``refit`` moves; empty without any."""
+        """Logarithms of the parameters that are estimated; empty without any."""
         ...
 
     @property
-    def noise_variance(self) -> Array:
-        """Variance of the noise per output; nan where there is none to speak of."""
+    def parameter_ceiling(self) -> Array | None:
+        """The largest values the parameters may have; None without any."""
         ...
 
-    @property
-    def noise_ceiling(self) -> Array | None:
-        """The largest noise precision (K,); None where it is not estimated."""
+    def with_parameters(
+        self, log_parameters: Array, *, fixed: bool = False
+    ) -> "Likelihood":
+        """With other values for its parameters, which are no more if they are fixed."""
         ...
 
-    @property
-    def noiseless(self) -> bool:
-        """Whether the noise stands at its floor: a perfect fit."""
-        ...
+    def sufficient_statistics(
+        self, y: Array, eta: Array, sample_weight: Array
+    ) -> tuple[Array, Array]:
+        """A count and a sum of squares for each parameter θ.
 
-    def natural_scale(self, y: Array, sample_weight: Array) -> float:
-        """The unit in which the targets are of order one; 1 where they have none."""
-        ...
-
-    def rescaled(self, scale: float) -> "Likelihood":
-        """The same likelihood for targets multiplied by ``scale``."""
+        The log density is ½(count·log θ − squares·θ), or has that gradient by log θ.
+        """
         ...
 
     def pseudo_observations(
@@ -98,34 +102,16 @@ class Likelihood(Protocol):
         """Σₙ vₙ log p(yₙ | ηₙ), constants included."""
         ...
 
-    def refit(
-        self,
-        y: Array,
-        eta: Array,
-        sample_weight: Array,
-        freedom: Array,
-        extra: Array | float = 0.0,
-    ) -> "Likelihood":
-        """The noise precision re-estimated as freedom / (Σv(y − η)² + extra).
+    def lower_bound(self, eta: Array, variance: Array) -> "Likelihood | None":
+        """A likelihood below this one whose precisions do not depend on η.
 
-        ``freedom`` (one number per output) is what observations are left to estimate
-        it from; where nothing is left, it stays as it is.
-        """
-        ...
-
-    def lower_bound(self, eta: Array, variance: Array) -> "Likelihood":
-        """A conjugate likelihood below this one, if it is not conjugate itself.
-
-        It is the best such for η with these means and variances (N, K).
+        It is the best such for η with these means and variances (N, K); itself where
+        it is conjugate, None where no bound is known.
         """
         ...
 
     def log_predictive(self, y: Array, mean: Array, variance: Array) -> Array:
         """log ∫ p(yₙ | η) N(η | mean, variance) dη (N,), of moments (N, K)."""
-        ...
-
-    def with_parameters(self, log_parameters: Array) -> "Likelihood":
-        """The same likelihood with other values for its parameters."""
         ...
 
 
@@ -153,3 +139,36 @@ class Matching(Likelihood, Protocol):
     def correction(self, y: Array, eta: Array, sample_weight: Array) -> float:
         """What the log evidence has besides the terms that Laplace's has."""
         ...
+
+
+def at_ceiling(likelihood: Likelihood) -> bool:
+    """Whether a parameter has reached the largest value it may have: a perfect fit."""
+    ceiling = likelihood.parameter_ceiling
+    if ceiling is None:
+        return False
+    # Parameters travel as logarithms, which costs them a few last digits.
+    return bool(np.any(np.exp(likelihood.log_parameters) >= (1 - 1e-9) * ceiling))
+
+
+def refitted(
+    likelihood: Likelihood,
+    y: Array,
+    eta: Array,
+    sample_weight: Array,
+    *,
+    more: tuple[Array | float, Array | float] = (0.0, 0.0),
+) -> Likelihood:
+    """With the parameters count/squares, step 9 of Tipping & Faul's algorithm.
+
+    ``more`` is added to both: a prior brings its own, and weights take observations
+    away. A parameter of which none are left stays as it is.
+    """
+    ceiling = likelihood.parameter_ceiling
+    if ceiling is None:
+        return likelihood
+    count, squares = likelihood.sufficient_statistics(y, eta, sample_weight)
+    count, squares = count + more[0], squares + more[1]
+    present = np.exp(likelihood.log_parameters)
+    goal = np.where(count > 0, count, present * squares)
+    precision = goal / np.maximum(squares, goal / ceiling)
+    return likelihood.with_parameters(np.log(precision))

@@ -9,11 +9,8 @@ from relvec.likelihoods.base import PseudoObservations
 from relvec.likelihoods.classes import ClassLikelihood
 from relvec.likelihoods.logistic_bound import LogisticBound
 from relvec.likelihoods.logistic_integral import log_moderated
+from relvec.precision import LEAST_PRECISION
 from relvec.typing import Array
-
-# Below this the precision of a pseudo-observation carries no information and its
-# target, eq. (14), would overflow.
-_LEAST_PRECISION = 1e-12
 
 
 @dataclass(frozen=True)
@@ -24,7 +21,7 @@ class Bernoulli(ClassLikelihood):
         self, y: Array, eta: Array, sample_weight: Array
     ) -> PseudoObservations:
         probability = expit(eta)
-        beta = np.maximum(probability * expit(-eta), _LEAST_PRECISION)  # eq. 11
+        beta = np.maximum(probability * expit(-eta), LEAST_PRECISION)  # eq. 11
         target = eta + (y - probability) / beta  # eq. 14
         weights = sample_weight[:, None] * beta
         return PseudoObservations(target, weights, np.ones(y.shape[1]))

@@ -1,4 +1,4 @@
-"""What likelihoods of classes have in common: no noise, no unit, no parameters."""
+"""What likelihoods of classes have in common: no unit and no parameters."""
 
 from collections.abc import Callable
 from typing import Self
@@ -6,6 +6,7 @@ from typing import Self
 import numpy as np
 
 from relvec.likelihoods.base import Matching
+from relvec.precision import TINY
 from relvec.typing import Array
 
 
@@ -21,27 +22,16 @@ class ClassLikelihood:
         return None
 
     @property
-    def steady(self) -> bool:
-        return False
-
-    @property
     def log_parameters(self) -> Array:
         return np.empty(0)
 
     @property
-    def noise_variance(self) -> Array:
-        return np.full(1, np.nan)
-
-    @property
-    def noise_ceiling(self) -> Array | None:
+    def parameter_ceiling(self) -> Array | None:
         return None
 
     @property
-    def noiseless(self) -> bool:
-        return False
-
-    def natural_scale(self, y: Array, sample_weight: Array) -> float:
-        return 1.0
+    def scale(self) -> Array:
+        return np.full(1, np.nan)
 
     def rescaled(self, scale: float) -> Self:
         return self
@@ -51,17 +41,12 @@ class ClassLikelihood:
     ) -> Callable[[Array], Array] | None:
         return None
 
-    def refit(
-        self,
-        y: Array,
-        eta: Array,
-        sample_weight: Array,
-        freedom: Array,
-        extra: Array | float = 0.0,
-    ) -> Self:
-        return self
+    def sufficient_statistics(
+        self, y: Array, eta: Array, sample_weight: Array
+    ) -> tuple[Array, Array]:
+        return np.empty(0), np.empty(0)
 
-    def with_parameters(self, log_parameters: Array) -> Self:
+    def with_parameters(self, log_parameters: Array, *, fixed: bool = False) -> Self:
         return self
 
 
@@ -69,4 +54,4 @@ def log_of_own(probabilities: Array, scores: Array) -> Array:
     """log p (N,) of the class of each row, that of the largest score (N, K)."""
     own = np.argmax(scores, axis=1)[:, None]
     p = np.take_along_axis(probabilities, own, axis=1)[:, 0]
-    return np.log(np.maximum(p, np.finfo(float).tiny))
+    return np.log(np.maximum(p, TINY))

@@ -8,13 +8,13 @@ import numpy as np
 from relvec.likelihoods.base import Matching, PseudoObservations
 from relvec.linalg import SQUARABLE
 from relvec.parameters import check_noise_variance
+from relvec.precision import NOISE_FLOOR
 from relvec.typing import Array
 
-# The noise stays above this fraction of the targets' mean square: less cannot be
-# told from none by statistics in double precision.
-NOISE_FLOOR = 1e-12
 # Section 4, step 1: the noise to start from, as a fraction of the variance.
 _STARTING_NOISE = 0.1
+# Of the targets' mean square: noise precisions up to here still have squares of ΦᵀΦ
+# beside them in double precision.
 _LEAST_KNOWN_NOISE = 1e-24
 
 
@@ -61,10 +61,6 @@ class Gaussian:
         return None
 
     @property
-    def steady(self) -> bool:
-        return True
-
-    @property
     def log_parameters(self) -> Array:
         return np.log(self.noise_precision) if self.estimated else np.empty(0)
 
@@ -73,19 +69,14 @@ class Gaussian:
         return 1 / self.noise_precision
 
     @property
-    def noise_ceiling(self) -> Array | None:
+    def scale(self) -> Array:
+        return np.sqrt(self.noise_variance)
+
+    @property
+    def parameter_ceiling(self) -> Array | None:
         if not self.estimated:
             return None
         return np.full(len(self.noise_precision), self.ceiling)
-
-    @property
-    def noiseless(self) -> bool:
-        # Parameters travel as logarithms, which costs them a few last digits.
-        nearly = (1 - 1e-9) * self.ceiling
-        return self.estimated and bool(np.any(self.noise_precision >= nearly))
-
-    def natural_scale(self, y: Array, sample_weight: Array) -> float:
-        return root_mean_square(y, sample_weight) or 1.0
 
     def rescaled(self, scale: float) -> "Gaussian":
         return replace(
@@ -108,21 +99,12 @@ class Gaussian:
         count = sample_weight.sum()
         return float(0.5 * np.sum(count * np.log(beta / (2 * np.pi)) - beta * rss))
 
-    def refit(
-        self,
-        y: Array,
-        eta: Array,
-        sample_weight: Array,
-        freedom: Array,
-        extra: Array | float = 0.0,
-    ) -> "Gaussian":
-        """Step 9 of the algorithm, for freedom Σv − Σγ."""
-        if not self.estimated:
-            return self
-        rss = sample_weight @ (y - eta) ** 2 + extra
-        goal = np.where(freedom > 0, freedom, self.noise_precision * rss)
-        least = goal / self.ceiling
-        return replace(self, noise_precision=goal / np.maximum(rss, least))
+    def sufficient_statistics(
+        self, y: Array, eta: Array, sample_weight: Array
+    ) -> tuple[Array, Array]:
+        n_parameters = len(self.log_parameters)
+        squares = sample_weight @ (y - eta) ** 2
+        return np.full(n_parameters, sample_weight.sum()), squares[:n_parameters]
 
     def lower_bound(self, eta: Array, variance: Array) -> "Gaussian":
         return self
@@ -132,10 +114,13 @@ class Gaussian:
         terms = np.log(2 * np.pi * total) + (y - mean) ** 2 / total
         return -0.5 * np.asarray(terms.sum(axis=1))
 
-    def with_parameters(self, log_parameters: Array) -> "Gaussian":
+    def with_parameters(
+        self, log_parameters: Array, *, fixed: bool = False
+    ) -> "Gaussian":
         if not self.estimated:
             return self
-        return replace(self, noise_precision=np.exp(log_parameters))
+        precision = np.exp(log_parameters)
+        return replace(self, noise_precision=precision, estimated=not fixed)
 
 
 def gaussian_noise(

@@ -37,10 +37,6 @@ class LogisticBound(ClassLikelihood):
     def conjugate(self) -> bool:
         return True
 
-    @property
-    def steady(self) -> bool:
-        return True
-
     def pseudo_observations(
         self, y: Array, eta: Array, sample_weight: Array
     ) -> PseudoObservations:

@@ -54,7 +54,10 @@ def _kolmogorov_rule(n_nodes: int = 32) -> tuple[Array, Array]:
 
 
 def _kolmogorov_density(v: Array) -> Array:
-    """d/dv of P(V <= v), by whichever of its two series converges at v."""
+    """d/dv of P(V <= v), by whichever of its two series converges at v.
+
+    ``scipy.stats.kstwobign.pdf`` is wrong by 6e-9 at 0.85, which is 1e-9 of log odds.
+    """
     j = np.arange(1, 40)[:, None]
     tail = 8 * v * np.sum((-1.0) ** (j + 1) * j**2 * np.exp(-2 * (j * v) ** 2), axis=0)
     c = ((2 * j - 1) * np.pi) ** 2 / 8

@@ -15,7 +15,8 @@ from relvec.likelihoods.multinomial_probit import MultinomialProbit, class_contr
 from relvec.likelihoods.probit_rows import CavityRows
 from relvec.typing import Array
 
-_LEAST_LEFT = 1e-12  # of the posterior precision of a row without its own
+# Of the posterior precision of a row without its own, a difference: rounding.
+_LEAST_LEFT = 1e-12
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,9 +26,8 @@ from relvec.likelihoods.base import PseudoObservations
 from relvec.likelihoods.classes import ClassLikelihood, log_of_own
 from relvec.likelihoods.probit_integrals import orthant
 from relvec.likelihoods.probit_rows import Rows, Terms
+from relvec.precision import LEAST_PRECISION
 from relvec.typing import Array, Indices
-
-_LEAST_PRECISION = 1e-12  # below, a pseudo-observation carries no information
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,9 +44,9 @@ class MultinomialProbit(ClassLikelihood):
         default_factory=list, init=False, repr=False
     )
 
-    @property
-    def steady(self) -> bool:
-        return self.bound
+    def rescaled(self, scale: float) -> "MultinomialProbit":
+        # What is kept for the next question is as large as the training rows.
+        return MultinomialProbit(self.coding, self.bound)
 
     def pseudo_observations(
         self, y: Array, eta: Array, sample_weight: Array
@@ -55,8 +54,8 @@ class MultinomialProbit(ClassLikelihood):
         rows = self._rows(y, eta, sample_weight)
         precision = np.ones((len(y), 1))
         if not self.bound:
-            precision = np.maximum(rows.precision, _LEAST_PRECISION)[:, None]
-        target = eta + rows.slope / precision
+            precision = np.maximum(rows.precision, LEAST_PRECISION)[:, None]
+        target = eta + rows.gradient / precision
         weights = sample_weight[:, None] * precision
         return PseudoObservations(target, weights, np.ones(1))
 
@@ -113,14 +112,14 @@ def contrasts(n_classes: int) -> Array:
 def class_probabilities(mean: Array, variance: Array) -> Array:
     """P(class) (N, K) for η ~ N(mean, diag(variance)), (22); rows sum to one."""
     n_rows, n_classes = mean.shape
-    spread = np.sqrt(1 + variance)
+    std = np.sqrt(1 + variance)
     log_p = np.empty((n_rows, n_classes))
     for c in range(n_classes):
         own = np.full(n_rows, c)
         others = other_classes(own, n_classes)
-        width = _of(spread, others)
+        width = _of(std, others)
         distance = (mean[:, [c]] - _of(mean, others)) / width
-        log_p[:, c] = orthant(distance, spread[:, [c]] / width).log_z
+        log_p[:, c] = orthant(distance, std[:, [c]] / width).log_z
     p = np.exp(log_p - log_p.max(axis=1, keepdims=True))
     return p / p.sum(axis=1, keepdims=True)
 

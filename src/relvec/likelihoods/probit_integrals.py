@@ -25,8 +25,8 @@ from relvec.blockwise import in_order
 from relvec.linalg import available_threads
 from relvec.typing import Array
 
-N_NODES = 20
-_PEAK_STEPS = 4
+N_NODES = 20  # of the quadrature, for eight digits
+_PEAK_STEPS = 4  # of Newton's method, which need not end: the rule is centred there
 _ENTRIES = 50_000  # rows × classes × nodes at a time, to stay in cache
 _ROOT_2 = np.sqrt(2.0)
 _RATIO = np.sqrt(2 / np.pi)
@@ -36,10 +36,10 @@ _ONE = np.ones((1, 1))  # the rate of all rows and classes
 
 @dataclass(frozen=True)
 class Orthant:
-    """log Z (N,), its slopes (N, J) and minus its curvature (N, J, J) by d."""
+    """log Z (N,), its gradient (N, J) and minus its curvature (N, J, J) by d."""
 
     log_z: Array
-    slope: Array
+    gradient: Array
     curvature: Array
 
 
@@ -50,17 +50,17 @@ def orthant(
     n_rows, n_others = distance.shape
     if n_others == 1:
         return _half_line(distance, _ONE if rate is None else rate)
-    log_z, slope = np.empty(n_rows), np.empty((n_rows, n_others))
+    log_z, gradient = np.empty(n_rows), np.empty((n_rows, n_others))
     curvature = np.empty((n_rows, n_others, n_others))
 
     def integrate(rows: slice) -> None:
         part = _orthant(distance[rows], _ONE if rate is None else rate[rows], n_nodes)
-        log_z[rows], slope[rows], curvature[rows] = part
+        log_z[rows], gradient[rows], curvature[rows] = part
 
     parts = _row_blocks(n_rows, n_others)
     for _ in in_order(integrate, parts, min(len(parts), available_threads())):
         pass
-    return Orthant(log_z, slope, curvature)
+    return Orthant(log_z, gradient, curvature)
 
 
 def _half_line(d: Array, rate: Array) -> Orthant:
@@ -86,12 +86,12 @@ def _orthant(d: Array, rate: Array, n_nodes: int) -> tuple[Array, Array, Array]:
     weights /= total
     log_z = (largest + np.log(total))[:, 0]
     weighted = ratio * weights[:, None, :]
-    slope = weighted.sum(axis=2)
-    curvature = slope[:, :, None] * slope[:, None, :]
+    gradient = weighted.sum(axis=2)
+    curvature = gradient[:, :, None] * gradient[:, None, :]
     curvature -= weighted @ np.swapaxes(ratio, 1, 2)
     own = np.arange(d.shape[1])
     curvature[:, own, own] += np.einsum("njq,njq->nj", weighted, z + ratio)
-    return log_z, slope, curvature
+    return log_z, gradient, curvature
 
 
 def log_cdf_and_ratio(z: Array) -> tuple[Array, Array]:

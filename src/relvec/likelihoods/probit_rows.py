@@ -5,11 +5,11 @@ is asked beside what all other rows say of it, its *cavity* N(m, v): then
 
     log Ẑ(m) = log ∫ Z(ζ) N(ζ | m, v) dζ = log Z(m/√(1 + v)),
 
-with slope g and curvature −H by m. The posterior mean is the mean with the row,
+with gradient g and curvature −H by m. The posterior mean is the mean with the row,
 
     ζ = m + vg,
 
-and as a function of it the row's term is F(ζ) = log Ẑ(m) + ½v|g|², with slope g and
+and as a function of it the row's term is F(ζ) = log Ẑ(m) + ½v|g|², with gradient g and
 curvature −H(I − vH)⁻¹. The row acts as an observation whose precision is h/(1 − vh),
 with h the mean of H over outputs, since all of them share one posterior covariance.
 """
@@ -40,7 +40,7 @@ class Terms(Protocol):
         ...
 
     @property
-    def slope(self) -> Array:
+    def gradient(self) -> Array:
         """(N, outputs)."""
         ...
 
@@ -73,9 +73,9 @@ class Rows:
         return self.integrals.log_z
 
     @property
-    def slope(self) -> Array:
+    def gradient(self) -> Array:
         """∂log Z/∂ζ (N, outputs)."""
-        return np.einsum("njc,nj->nc", self.contrast, self.integrals.slope)
+        return np.einsum("njc,nj->nc", self.contrast, self.integrals.gradient)
 
     @property
     def precision(self) -> Array:
@@ -118,28 +118,28 @@ class CavityRows:
 
     @classmethod
     def _asked(
-        cls, contrast: Array, place: tuple[Array, Array, Array], mean: Array
+        cls, contrast: Array, at: tuple[Array, Array, Array], mean: Array
     ) -> "CavityRows":
-        eta, cavity, pull = place
+        eta, cavity, pull = at
         distance = np.einsum("njc,nc->nj", contrast, mean)
         distance /= np.sqrt(1 + cavity)[:, None]
         alone = Rows(contrast, orthant(distance, n_nodes=_NODES))
         return cls(eta, mean, cavity, pull, alone)
 
     def _corrected(self) -> "CavityRows":
-        rows, place = self, (self.eta, self.cavity, self.pull)
+        rows, at = self, (self.eta, self.cavity, self.pull)
         for _ in range(_MOST_CORRECTIONS):
             squares = np.max(rows._left**2, axis=1, initial=0.0)
             if np.all(squares <= _NEAR**2 * (1 + rows.cavity)):
                 break
             mean = rows.mean + rows._grown(rows._left)
-            rows = CavityRows._asked(rows.alone.contrast, place, mean)
+            rows = CavityRows._asked(rows.alone.contrast, at, mean)
         return rows
 
     @cached_property
     def _gradient(self) -> Array:
         """g (N, outputs)."""
-        return self.alone.slope / np.sqrt(1 + self.cavity)[:, None]
+        return self.alone.gradient / np.sqrt(1 + self.cavity)[:, None]
 
     @cached_property
     def _steepness(self) -> Array:
@@ -173,7 +173,7 @@ class CavityRows:
         return (self.curvature @ self._left[:, :, None])[:, :, 0]
 
     @property
-    def slope(self) -> Array:
+    def gradient(self) -> Array:
         """∂F/∂ζ (N, outputs)."""
         return self._gradient - self._bend
 

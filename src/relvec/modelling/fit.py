@@ -116,7 +116,7 @@ def _problem(
         sample_weight=data.weight,
         bias=0 if candidates.basis.bias else None,
         start=precision,
-        broadest=max_prior_std,
+        max_prior_std=max_prior_std,
     )
 
 
