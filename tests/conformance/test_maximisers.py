@@ -167,11 +167,11 @@ def test_another_step_leaves_a_fixed_point_where_it_is(make, name):
     state = maximiser.init(problem)
     while not maximiser.converged(problem, state):
         state = maximiser.step(problem, state)
-    after = maximiser.step(problem, state)
+    before, after = state.model, maximiser.step(problem, state).model
 
-    assert set(after.active) <= set(state.active)
+    assert set(after.active) <= set(before.active)
     assert_allclose(
-        after.log_evidence, state.log_evidence, rtol=1e-6, atol=RESOLUTION[make]
+        after.log_evidence, before.log_evidence, rtol=1e-6, atol=RESOLUTION[make]
     )
 
 

@@ -8,7 +8,7 @@ from problems import classification, gaussian_kernel
 
 from relvec.data import noisy_sinc
 from relvec.design import DenseDesign
-from relvec.evidence import Pooled, Problem, Sequential, Solver, Tempered
+from relvec.evidence import BottomUp, Pooled, Problem, Search, Sequential, Tempered
 from relvec.evidence import pooled as pooled_module
 from relvec.evidence.moments import solve
 from relvec.evidence.rounds import NO_CANDIDATES, known_moments
@@ -68,8 +68,8 @@ def test_a_single_step_forgets_nothing_of_the_search():
 
 def test_only_a_search_without_a_price_is_tempered():
     """What tempering adds to a model, a price would take out again."""
-    assert isinstance(Solver().maximiser, Tempered)
-    assert isinstance(Solver(price=1.0).maximiser, Pooled)
+    assert isinstance(BottomUp().maximiser(None, Search()), Tempered)
+    assert isinstance(BottomUp().maximiser(None, Search(price=1.0)), Pooled)
 
 
 def test_a_tolerance_is_that_of_single_steps_and_rounds():

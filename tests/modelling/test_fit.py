@@ -1,6 +1,7 @@
 """Fitting as a function: what the estimators do, without them."""
 
 import pickle
+from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
@@ -129,18 +130,12 @@ def test_steps_are_told():
     _, spec, data = regression_data()
     seen = []
 
-    class Watching:
-        def search(self, model_of):
-            self.model_of = model_of
-            return self
+    @contextmanager
+    def watching(model_of):
+        yield lambda news: seen.append(model_of(news.fit())) or len(seen) == 2
+        seen.append("closed")
 
-        def __enter__(self):
-            return lambda news: seen.append(self.model_of(news.fit())) or len(seen) == 2
-
-        def __exit__(self, *error):
-            seen.append("closed")
-
-    model = fit(spec, data, monitor=Watching())
+    model = fit(spec, data, monitor=watching)
 
     assert model.status is Status.STOPPED
     assert seen.pop() == "closed"
