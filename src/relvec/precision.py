@@ -29,6 +29,9 @@ DEPENDENT = 1e-13
 # rounding enters models of low noise as functions (200 nats lost on a noisy sinc with a
 # deviation of 1e-6); with ε itself wide kernels lose functions that they need.
 _DEPENDENT_BY_CONDITION = 1e-18
+# To which low rank may be asked for an entry of Φ: what a thousand pivots leave of one,
+# a difference, is wrong by a thousand times ROUNDING.
+LEAST_TOLERANCE = 1e-11
 # Of the largest diagonal element, per column: added where Cholesky's method fails. Four
 # times ε, the bound on its backward error.
 LOST_TO_ROUNDING = 1e-15

@@ -12,9 +12,10 @@ from scipy.linalg import blas
 from relvec.basis import Basis, blocks
 from relvec.blockwise import in_order
 from relvec.design.inner_products import InnerProducts, Known, OfVectors, upper_factor
-from relvec.design.reduced import LEAST_TOLERANCE, Reduced
+from relvec.design.reduced import Reduced
 from relvec.design.rows import Rows
 from relvec.linalg import available_threads, wide_product
+from relvec.precision import LEAST_TOLERANCE
 from relvec.typing import AnyArray, Array, Indices
 
 

@@ -7,9 +7,9 @@ import numpy as np
 
 from relvec.basis import Functions, as_rows
 from relvec.design.pivots import Pivots, choose_pivots, first_batch, worst_rows
+from relvec.precision import LEAST_TOLERANCE
 from relvec.typing import AnyArray, Array
 
-LEAST_TOLERANCE = 1e-11
 # Where the residuals of centres are this share of the tolerance, those of rows may be
 # as many times the tolerance: an entry is off by the root of their product.
 _MARGIN = 0.3

@@ -19,8 +19,7 @@ from relvec.typing import Array, Indices
 
 _FEW_WEIGHTS = 64  # so many are solved for at once: one pass over rows, not many
 _MOST_STEPS = 200  # of conjugate gradients, which take five
-# Share of the squared residual that is left at most; closer to the mode as much as the
-# decrement, so that Newton's method stays quadratic.
+# Of the squared residual left; near the mode the decrement, for quadratic convergence.
 _ROUGHEST = 1e-2
 
 

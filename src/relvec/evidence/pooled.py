@@ -120,12 +120,9 @@ class Pooled:
 
     def _ended(self, state: PooledState) -> PooledState:
         """Nothing gains any more: functions are asked their price, or it is over."""
-        asked = (
-            self.price > 0 and not state.eliminating and state.model.gram is not None
-        )
-        return replace(
-            state, eliminating=state.eliminating or asked, exhausted=not asked
-        )
+        over = not self.price or state.eliminating or state.model.gram is None
+        asked = state.eliminating or not over
+        return replace(state, eliminating=asked, exhausted=over)
 
     def _round(self, problem: Problem, state: PooledState) -> SequentialState | None:
         """The state after a round; None if nothing is left that raises the evidence."""

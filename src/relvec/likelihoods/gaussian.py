@@ -11,8 +11,9 @@ from relvec.parameters import check_noise_variance
 from relvec.precision import NOISE_FLOOR
 from relvec.typing import Array
 
-# Section 4, step 1: the noise to start from, as a fraction of the variance.
-_STARTING_NOISE = 0.1
+# Section 4, step 1: the noise to start from, as a fraction of the variance. It has a
+# floor, in units of the mean square, for targets that hardly vary.
+_STARTING_NOISE, _LEAST_STARTING_NOISE = 0.1, 1e-6
 # Of the targets' mean square: noise precisions up to here still have squares of ΦᵀΦ
 # beside them in double precision.
 _LEAST_KNOWN_NOISE = 1e-24
@@ -41,10 +42,10 @@ class Gaussian:
         magnitude = root_mean_square(y, sample_weight) or abs(offset) or 1.0
         mean = np.average(y, axis=0, weights=sample_weight)
         variance = np.average((y - mean) ** 2, axis=0, weights=sample_weight)
-        noise = np.maximum(_STARTING_NOISE * variance, 1e-6 * magnitude**2)
+        least = _LEAST_STARTING_NOISE * magnitude**2
+        noise = np.maximum(_STARTING_NOISE * variance, least)
         if noise_variance is not None:
-            least = 1e-6 * _STARTING_NOISE * magnitude**2
-            noise = np.full(len(noise), max(noise_variance, least))
+            noise = np.full(len(noise), max(noise_variance, _STARTING_NOISE * least))
         return cls(1 / noise, ceiling=1 / (NOISE_FLOOR * magnitude**2))
 
     @classmethod
