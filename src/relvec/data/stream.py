@@ -96,9 +96,7 @@ class StreamBlocks:
 
 
 def stream_blocks(
-    source: Iterable[Any] | Callable[[], Iterable[Any]],
-    choice: Choice,
-    block_rows: Any,
+    source: Iterable[Any] | Callable[[], Iterable[Any]], choice: Choice, block_rows: Any
 ) -> StreamBlocks:
     """A source of rows whose columns are those of the first block."""
     begin, first, repeatable = _begun(source)

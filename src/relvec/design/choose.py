@@ -203,11 +203,7 @@ def _left(dictionary: Dictionary, numbers: float) -> float:
 
 
 def _blocked(
-    dictionary: Dictionary,
-    expansion: Expansion,
-    norms: Array,
-    left: float,
-    words: str,
+    dictionary: Dictionary, expansion: Expansion, norms: Array, left: float, words: str
 ) -> Choice:
     share = _KEPT_IN_MEMORY if dictionary.in_memory else _KEPT_STREAMED
     design = FactoredDesign(

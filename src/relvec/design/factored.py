@@ -104,11 +104,7 @@ class FactoredDesign:
         return self._columns.factor(indices, prior_precision, precision)
 
     def sparsity(
-        self,
-        indices: Indices,
-        prior_precision: Array,
-        precision: Array,
-        factor: Array,
+        self, indices: Indices, prior_precision: Array, precision: Array, factor: Array
     ) -> Array:
         cross = self.cross_gram(indices, precision)
         root = 1 / np.sqrt(prior_precision)

@@ -105,11 +105,7 @@ class HeldDesign(ABC):
         return np.stack([self._factor(columns, *output) for output in outputs])
 
     def sparsity(
-        self,
-        indices: Indices,
-        prior_precision: Array,
-        precision: Array,
-        factor: Array,
+        self, indices: Indices, prior_precision: Array, precision: Array, factor: Array
     ) -> Array:
         pairs = zip(precision.T, factor, strict=True)
         one = partial(self._sparsity, indices, prior_precision)

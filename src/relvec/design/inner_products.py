@@ -22,15 +22,12 @@ class InnerProducts(Protocol):
     @property
     def squares(self) -> Array:
         """Its diagonal (M,)."""
-        ...
 
     def across(self, indices: Indices) -> Array:
         """Some rows (n, M)."""
-        ...
 
     def among(self, indices: Indices) -> Array:
         """The same columns of these (n, n)."""
-        ...
 
 
 @dataclass(frozen=True)
