@@ -60,18 +60,11 @@ class Whole:
     """Every function is its own feature: C = I, exact for any dictionary."""
 
     basis: Basis
+    approximate = constant = False
 
     @property
     def n_features(self) -> int:
         return len(self.basis)
-
-    @property
-    def approximate(self) -> bool:
-        return False
-
-    @property
-    def constant(self) -> bool:
-        return False
 
     def features(self, X: AnyArray) -> Array:
         return self.basis(X)
@@ -106,6 +99,7 @@ class LowRank:
     parts: tuple[Reduced, ...]  # one per kernel
     tol: float
     most: int  # pivots, of all kernels
+    approximate = True
 
     @classmethod
     def of(cls, basis: Basis, *, tol: float, most: int, seed: int) -> "LowRank | None":
@@ -127,10 +121,6 @@ class LowRank:
     def rank(self) -> int:
         """Pivots of all kernels."""
         return sum(part.rank for part in self.parts)
-
-    @property
-    def approximate(self) -> bool:
-        return True
 
     @property
     def constant(self) -> bool:

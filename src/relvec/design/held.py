@@ -20,14 +20,11 @@ class HeldDesign(ABC):
 
     matrix: Any  # (N, M)
     column_norms: Array  # (M,); a vanishing column has norm 0
+    approximate = False
 
     @property
     def shape(self) -> tuple[int, int]:
         return self.matrix.shape[0], self.matrix.shape[1]
-
-    @property
-    def approximate(self) -> bool:
-        return False
 
     @property
     def gram_limit(self) -> float:
