@@ -19,7 +19,7 @@ from relvec.data.arrow import ArrowRows, load, reading, regrouped
 from relvec.data.checks import Place, not_a_number, not_finite, not_numeric
 from relvec.data.roles import Heading, Roles
 from relvec.data.rows import Rows
-from relvec.data.tables import no_rows
+from relvec.data.tables import Table, no_rows
 
 # Bytes parsed at once; a line must fit into it.
 _CHUNK = 2 << 20
@@ -30,36 +30,35 @@ _TRUTHS = {"0", "1", "true", "false", "True", "False", "TRUE", "FALSE"}
 
 
 @dataclass(frozen=True)
-class CsvTable:
+class CsvTable(Table):
     """A CSV file with a header, of which only the needed columns are converted."""
 
-    path: str
     names: tuple[str, ...]
     types: tuple[str, ...]  # what the first chunk looks like
 
     @property
     def heading(self) -> Heading:
-        return Heading(self.path, self.names, len(self.names))
+        return Heading(self.where, self.names, len(self.names))
 
     def float_type(self, roles: Roles) -> np.dtype[Any]:
-        _check_header(self.path, [self.names[i] for i in roles.features])
+        _check_header(self.where, [self.names[i] for i in roles.features])
         weight = () if roles.weight is None else (roles.weight,)
         for position in (*roles.features, *weight):
             if self._read_as(position) == _TEXT:
-                explain(self.path, {position: _NUMBER})
+                explain(self.where, {position: _NUMBER})
                 kind = self.types[position]
-                raise not_numeric(self.path, roles.heading.label(position), kind)
+                raise not_numeric(self.where, roles.heading.label(position), kind)
         return np.dtype(np.float64)
 
     def stretches(self, roles: Roles, n_rows: int) -> Iterator[Rows]:
         kinds = {position: self._read_as(position) for position in roles.columns}
         conversion = self._conversion(kinds)
-        with _explained(self.path, kinds), _opened(self.path, conversion) as batches:
+        with _explained(self.where, kinds), _opened(self.where, conversion) as batches:
             for rows in regrouped(batches, self.names, n_rows):
                 yield self._with_whole_target(rows, roles.target)
 
     def place(self, row: int) -> Place:
-        return _place(self.path, row)
+        return _place(self.where, row)
 
     def _read_as(self, position: int) -> str:
         kind = self.types[position]
@@ -162,11 +161,10 @@ def explain(path: str, kinds: Mapping[int, str]) -> None:
 
 
 def _bad_cell(cell: str, place: Place, label: str) -> ValueError:
-    nulls = load("pyarrow.csv").ConvertOptions().null_values
     if _UNDECODED in cell:
         msg = f"{place.row(0)}, {label}: {cell!r} is not UTF-8 text; {_REMEDY}"
         return ValueError(msg)
-    if cell.strip() in nulls:
+    if cell.strip() in load("pyarrow.csv").ConvertOptions().null_values:
         return not_finite(place, 0, label, np.nan)
     return not_a_number(place, 0, label, repr(cell))
 
