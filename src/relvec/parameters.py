@@ -1,7 +1,8 @@
-"""Checks of what users pass in: each message names the parameter and the remedy."""
+"""Checks of what users pass in and have: each message names it and the remedy."""
 
 import re
 from collections.abc import Iterable
+from importlib import import_module
 from numbers import Integral, Real
 from typing import Any
 
@@ -156,6 +157,16 @@ def as_weights(sample_weight: Any, n_samples: int) -> Array:
         )
         raise ValueError(msg)
     return weights
+
+
+def optional_module(name: str, use: str, extra: str) -> Any:
+    """A module that not everybody needs, or the way to get it."""
+    try:
+        return import_module(name)
+    except ImportError as error:
+        remedy = f'pip install "relvec[{extra}]" installs it'
+        msg = f"{use}, which is not installed; {remedy}"
+        raise ImportError(msg) from error
 
 
 def _is_number(value: Any) -> bool:

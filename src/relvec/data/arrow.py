@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -11,19 +10,14 @@ import numpy as np
 from relvec.data.checks import Place, not_numeric
 from relvec.data.roles import Heading, Roles
 from relvec.data.rows import float_type, stacked
+from relvec.parameters import optional_module
 from relvec.typing import AnyArray
 
 
 def load(module: str = "pyarrow") -> Any:
     """pyarrow or one of its modules, or the way to get it."""
-    try:
-        return import_module(module)
-    except ImportError as error:
-        msg = (
-            "Parquet, CSV and Arrow data are read with pyarrow, which is not "
-            'installed; pip install "relvec[arrow]" installs it'
-        )
-        raise ImportError(msg) from error
+    use = "Parquet, CSV and Arrow data are read with pyarrow"
+    return optional_module(module, use, "arrow")
 
 
 @dataclass(frozen=True)
