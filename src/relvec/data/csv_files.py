@@ -151,7 +151,12 @@ def explain(path: str, kinds: Mapping[int, str]) -> None:
         names = next(lines)
         for row, cells in enumerate(cells for cells in lines if cells):
             if len(cells) != len(names):
-                raise _wrong_length(path, lines.line_num, len(cells), len(names))
+                msg = (
+                    f"{path}, line {lines.line_num}: {len(cells)} fields where the "
+                    f"header has {len(names)}; correct the line, and put fields that "
+                    "contain a comma in double quotes"
+                )
+                raise ValueError(msg)
             bad = [i for i in numbers if not _is_number(cells[i])]
             bad += [i for i in booleans if cells[i].strip() not in _TRUTHS]
             bad += [i for i in texts if _UNDECODED in cells[i]]
@@ -175,13 +180,6 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return False
     return not math.isnan(number) and "_" not in text
-
-
-def _wrong_length(path: str, line: int, found: int, expected: int) -> ValueError:
-    return ValueError(
-        f"{path}, line {line}: {found} fields where the header has {expected}; correct "
-        "the line, and put fields that contain a comma in double quotes"
-    )
 
 
 def _as_text(path: str) -> TextIO:
