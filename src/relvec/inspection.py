@@ -1,7 +1,6 @@
 """How far a sparse solution depends on the rows it was fitted to."""
 
 from dataclasses import dataclass
-from importlib import import_module
 from numbers import Integral
 from typing import Any
 
@@ -16,6 +15,7 @@ from sklearn.model_selection import (
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
+from relvec.parameters import optional_module
 from relvec.typing import AnyArray, Array, Indices
 
 __all__ = ["RelevanceStability", "relevance_stability"]
@@ -58,7 +58,8 @@ class RelevanceStability:
             With a bar as high as the row's count, and dashed lines between classes.
         """
         if ax is None:
-            ax = _pyplot().gca()
+            use = "pictures are drawn with matplotlib"
+            ax = optional_module("matplotlib.pyplot", use, "plots").gca()
         order = np.arange(len(self.counts))
         ax.set(xlabel="row", ylabel=f"times a relevance vector, of {self.fits.max()}")
         if self.labels is not None:
@@ -171,15 +172,3 @@ def _relevant_rows(fitted: Any) -> Indices:
         )
         raise ValueError(msg)
     return np.unique(model.relevance_)
-
-
-def _pyplot() -> Any:
-    """matplotlib, which only pictures need, or the way to get it."""
-    try:
-        return import_module("matplotlib.pyplot")
-    except ImportError as error:
-        msg = (
-            "pictures are drawn with matplotlib, which is not installed; "
-            'pip install "relvec[plots]" installs it'
-        )
-        raise ImportError(msg) from error

@@ -1,7 +1,8 @@
-"""Checks of what users pass in: each message names the parameter and the remedy."""
+"""Checks of what users pass in and have: each message names it and the remedy."""
 
 import re
 from collections.abc import Iterable
+from importlib import import_module
 from numbers import Integral, Real
 from typing import Any
 
@@ -29,43 +30,37 @@ def check_choice(name: str, value: Any, choices: Iterable[str]) -> None:
     options = tuple(choices)
     if not isinstance(value, str) or value not in options:
         words = ", ".join(repr(option) for option in options)
-        msg = f"{name} must be one of {words}; got {value!r}"
-        raise ValueError(msg)
+        raise _refused(name, f"one of {words}", value)
 
 
 def check_positive(name: str, value: Any) -> None:
     """A number above zero."""
-    if not _is_number(value) or not (np.isfinite(value) and value > 0):
-        msg = f"{name} must be a positive number; got {value!r}"
-        raise ValueError(msg)
+    if not _is_finite(value) or value <= 0:
+        raise _refused(name, "a positive number", value)
 
 
 def check_number(name: str, value: Any) -> None:
     """A finite number."""
-    if not _is_number(value) or not np.isfinite(value):
-        msg = f"{name} must be a finite number; got {value!r}"
-        raise ValueError(msg)
+    if not _is_finite(value):
+        raise _refused(name, "a finite number", value)
 
 
 def check_not_negative(name: str, value: Any) -> None:
     """A number of at least zero."""
-    if not _is_number(value) or not (np.isfinite(value) and value >= 0):
-        msg = f"{name} must be a number of at least 0; got {value!r}"
-        raise ValueError(msg)
+    if not _is_finite(value) or value < 0:
+        raise _refused(name, "a number of at least 0", value)
 
 
 def check_fraction(name: str, value: Any) -> None:
     """A number between zero and one."""
     if not _is_number(value) or not 0 < value < 1:
-        msg = f"{name} must be a number between 0 and 1; got {value!r}"
-        raise ValueError(msg)
+        raise _refused(name, "a number between 0 and 1", value)
 
 
 def check_count(name: str, value: Any) -> None:
     """A whole number of at least one."""
     if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
-        msg = f"{name} must be a whole number of at least 1; got {value!r}"
-        raise ValueError(msg)
+        raise _refused(name, "a whole number of at least 1", value)
 
 
 def as_min_vectors(value: Any, n_basis: int) -> int:
@@ -76,24 +71,18 @@ def as_min_vectors(value: Any, n_basis: int) -> int:
         return int(value)
     if _is_number(value) and 0 < value < 1:
         return int(value * n_basis)
-    msg = (
-        "min_vectors must be a whole number of at least 1, a fraction between 0 and 1 "
-        f"or None; got {value!r}"
-    )
-    raise ValueError(msg)
+    wanted = "a whole number of at least 1, a fraction between 0 and 1 or None"
+    raise _refused("min_vectors", wanted, value)
 
 
 def as_bytes(name: str, value: Any) -> float:
     """A number of bytes, given as such or in words such as "2GB" or "500 MiB"."""
     size = value
-    if isinstance(value, str):
-        found = _SIZE.fullmatch(value.strip())
-        size = None
-        if found is not None:
-            size = float(found["number"]) * _UNITS[found["unit"].upper()]
-    if not _is_number(size) or not (np.isfinite(size) and size > 0):
-        msg = f"{name} must be a number of bytes or words like '2GB'; got {value!r}"
-        raise ValueError(msg)
+    found = _SIZE.fullmatch(value.strip()) if isinstance(value, str) else None
+    if found is not None:
+        size = float(found["number"]) * _UNITS[found["unit"].upper()]
+    if not _is_finite(size) or size <= 0:
+        raise _refused(name, "a number of bytes or words like '2GB'", value)
     return float(size)
 
 
@@ -101,23 +90,20 @@ def check_noise_variance(value: Any) -> None:
     """A positive number, or the wish to have it estimated."""
     if isinstance(value, str) and value == "estimate":
         return
-    if not _is_number(value) or not (np.isfinite(value) and value > 0):
-        msg = f"noise_variance must be 'estimate' or a positive number; got {value!r}"
-        raise ValueError(msg)
+    if not _is_finite(value) or value <= 0:
+        raise _refused("noise_variance", "'estimate' or a positive number", value)
 
 
 def check_flag(name: str, value: Any) -> None:
     """True or False."""
     if not isinstance(value, bool | np.bool_):
-        msg = f"{name} must be True or False; got {value!r}"
-        raise ValueError(msg)
+        raise _refused(name, "True or False", value)
 
 
 def check_level(name: str, value: Any) -> None:
     """A whole number of at least zero; True and False will do."""
     if not isinstance(value, Integral | np.bool_) or value < 0:
-        msg = f"{name} must be a whole number of at least 0; got {value!r}"
-        raise ValueError(msg)
+        raise _refused(name, "a whole number of at least 0", value)
 
 
 def as_floats(name: str, values: Any, ndim: int) -> Array:
@@ -173,5 +159,23 @@ def as_weights(sample_weight: Any, n_samples: int) -> Array:
     return weights
 
 
+def optional_module(name: str, use: str, extra: str) -> Any:
+    """A module that not everybody needs, or the way to get it."""
+    try:
+        return import_module(name)
+    except ImportError as error:
+        remedy = f'pip install "relvec[{extra}]" installs it'
+        msg = f"{use}, which is not installed; {remedy}"
+        raise ImportError(msg) from error
+
+
 def _is_number(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def _is_finite(value: Any) -> bool:
+    return _is_number(value) and bool(np.isfinite(value))
+
+
+def _refused(name: str, wanted: str, value: Any) -> ValueError:
+    return ValueError(f"{name} must be {wanted}; got {value!r}")

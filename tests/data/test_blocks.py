@@ -10,7 +10,6 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from relvec.data import Block, RowBlocks, scan
-from relvec.data.blocks import array_blocks
 
 N_ROWS = 400_000
 N_COLUMNS = 5
@@ -115,9 +114,9 @@ def test_arrays_are_not_copied():
         assert np.shares_memory(block.y, y)
 
 
-def test_array_blocks_are_a_source_of_rows():
+def test_an_array_is_a_source_of_rows():
     X = np.random.default_rng(0).standard_normal((7, 2)).astype(np.float32)
-    blocks = array_blocks(X, y=list("aabbaab"), weight=np.ones(7), block_rows=3)
+    blocks = scan(X, target=list("aabbaab"), weight=np.ones(7), block_rows=3)
 
     assert isinstance(blocks, RowBlocks)
     assert blocks.n_features == 2

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -11,19 +10,14 @@ import numpy as np
 from relvec.data.checks import Place, not_numeric
 from relvec.data.roles import Heading, Roles
 from relvec.data.rows import float_type, stacked
+from relvec.parameters import optional_module
 from relvec.typing import AnyArray
 
 
 def load(module: str = "pyarrow") -> Any:
     """pyarrow or one of its modules, or the way to get it."""
-    try:
-        return import_module(module)
-    except ImportError as error:
-        msg = (
-            "Parquet, CSV and Arrow data are read with pyarrow, which is not "
-            'installed; pip install "relvec[arrow]" installs it'
-        )
-        raise ImportError(msg) from error
+    use = "Parquet, CSV and Arrow data are read with pyarrow"
+    return optional_module(module, use, "arrow")
 
 
 @dataclass(frozen=True)
@@ -110,22 +104,15 @@ def _is_numeric(kind: Any) -> bool:
 
 
 def _is_text(kind: Any) -> bool:
-    pa, value = load(), _value_type(kind)
-    texts = [pa.string(), pa.large_string()]
-    if hasattr(pa, "string_view"):
-        texts.append(pa.string_view())
-    return value in texts
+    pa = load()
+    return _value_type(kind) in (pa.string(), pa.large_string(), pa.string_view())
 
 
 def schema_float_type(schema: Any, roles: Roles) -> np.dtype[Any]:
     """float32 if all features are, else float64."""
-    names = roles.heading.names or ()
-    fields = (schema.field(names[position]) for position in roles.features)
-    return float_type([_as_array(_empty_column(field.type)) for field in fields])
-
-
-def _empty_column(kind: Any) -> Any:
-    return load().chunked_array([], type=kind)
+    names, empty = roles.heading.names or (), load().chunked_array
+    kinds = (schema.field(names[position]).type for position in roles.features)
+    return float_type([_as_array(empty([], type=kind)) for kind in kinds])
 
 
 def regrouped(
@@ -152,16 +139,10 @@ def reading(path: str, remedy: str) -> Iterator[None]:
     """Errors with the file's name: of the system as they are, others as ValueError."""
     try:
         yield
-    except OSError as error:
+    except (OSError, load().ArrowException, UnicodeDecodeError) as error:
         # Arrow reports damaged data as an error of input and output without a number.
-        if error.errno is not None:
+        if isinstance(error, OSError) and error.errno is not None:
             raise OSError(error.errno, error.strerror, path) from error
-        msg = f"{path} cannot be read ({_one_line(error)}); {remedy}"
+        one_line = " ".join(str(error).split()).rstrip(".")
+        msg = f"{path} cannot be read ({one_line}); {remedy}"
         raise ValueError(msg) from error
-    except (load().ArrowException, UnicodeDecodeError) as error:
-        msg = f"{path} cannot be read ({_one_line(error)}); {remedy}"
-        raise ValueError(msg) from error
-
-
-def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split()).rstrip(".")

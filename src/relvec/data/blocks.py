@@ -13,8 +13,8 @@ from relvec.data.checks import (
     checked_target,
     checked_weight,
 )
-from relvec.data.roles import Choice, Roles, assign
-from relvec.data.rows import ArrayRows, Rows, check_array, contiguous
+from relvec.data.roles import Roles
+from relvec.data.rows import Rows, contiguous
 from relvec.parameters import check_count
 from relvec.typing import AnyArray, Array
 
@@ -109,103 +109,16 @@ def make_block(
         weight, weight_label = rows.column(roles.weight), heading.label(roles.weight)
     if y is not None:
         y = checked_target(np.asarray(y), place, target_label)
-        check_length("the target", len(y), len(X), place.where)
+        check_length("the target", y, len(X), place.where)
     if weight is not None:
         weight = checked_weight(np.asarray(weight), place, weight_label)
-        check_length("the weight", len(weight), len(X), place.where)
+        check_length("the weight", weight, len(X), place.where)
     return Block(X, y, weight)
 
 
-@dataclass(frozen=True)
-class ArrayBlocks:
-    """Rows of an array, a memory map or anything sliced like one."""
-
-    X: Any
-    roles: Roles
-    y: AnyArray | None
-    weight: AnyArray | None
-    block_rows: int
-    repeatable: bool = True
-
-    @property
-    def n_features(self) -> int:
-        return len(self.roles.features)
-
-    @property
-    def feature_names(self) -> list[str] | None:
-        return None
-
-    def __iter__(self) -> Iterator[Block]:
-        where = self.roles.heading.where
-        for start in range(0, len(self.X), self.block_rows):
-            part = slice(start, start + self.block_rows)
-            yield make_block(
-                ArrayRows(np.asarray(self.X[part])),
-                self.roles,
-                Place(where, start),
-                y=None if self.y is None else self.y[part],
-                weight=None if self.weight is None else self.weight[part],
-            )
-
-
-def array_blocks(
-    X: Any,
-    y: Any = None,
-    weight: Any = None,
-    block_rows: int | None = None,
-    *,
-    choice: Choice | None = None,
-) -> ArrayBlocks:
-    """Rows of an array with their targets and weights, a view at a time.
-
-    Parameters
-    ----------
-    X : array-like of shape (n_rows, n_columns)
-        An array, a memory map or anything that has a shape and gives rows when
-        sliced.
-    y, weight : array-like of shape (n_rows,), optional
-        Targets and sample weights.
-    block_rows : int, optional
-        Rows in a block; by default as many as make two million numbers.
-    choice : Choice, optional
-        Columns of X that are features, target and weight.
-
-    Returns
-    -------
-    ArrayBlocks
-        A repeatable source of rows.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from relvec.data.blocks import array_blocks
-    >>> blocks = array_blocks(np.eye(3), y=[1, 2, 3], block_rows=2)
-    >>> [block.y.tolist() for block in blocks]
-    [[1, 2], [3]]
-    """
-    where = "the array"
-    n_rows = _checked_rows(X, where)
-    roles = assign(ArrayRows(np.asarray(X[:1])).heading(where), choice or Choice())
-    targets, weights = (
-        None if values is None else np.asarray(values) for values in (y, weight)
-    )
-    for name, values in (("target", targets), ("weight", weights)):
-        if values is not None:
-            check_length(name, len(np.atleast_1d(values)), n_rows, where)
-    size = rows_per_block(block_rows, len(roles.features))
-    return ArrayBlocks(X, roles, targets, weights, size)
-
-
-def _checked_rows(X: Any, where: str) -> int:
-    """Number of rows of a two-dimensional array that has some."""
-    shape = tuple(X.shape)
-    # The types of other libraries are known once some rows are an array.
-    dtype = np.asarray(X[:1]).dtype if shape else np.dtype(float)
-    check_array(shape, dtype, where)
-    if shape[0] == 0:
-        msg = f"{where} has no rows; pass at least one"
-        raise ValueError(msg)
-    return int(shape[0])
+def sliced(values: AnyArray | None, part: slice) -> AnyArray | None:
+    """Some of the values, if there are any."""
+    return None if values is None else values[part]
 
 
 @dataclass(frozen=True)
@@ -214,18 +127,9 @@ class ResizedBlocks:
 
     source: RowBlocks
     block_rows: int
-
-    @property
-    def n_features(self) -> int:
-        return self.source.n_features
-
-    @property
-    def feature_names(self) -> list[str] | None:
-        return self.source.feature_names
-
-    @property
-    def repeatable(self) -> bool:
-        return self.source.repeatable
+    n_features: int
+    feature_names: list[str] | None
+    repeatable: bool
 
     def __iter__(self) -> Iterator[Block]:
         return (part for block in iter(self.source) for part in self._parts(block))
@@ -233,8 +137,5 @@ class ResizedBlocks:
     def _parts(self, block: Block) -> Iterator[Block]:
         for start in range(0, len(block.X), self.block_rows):
             part = slice(start, start + self.block_rows)
-            yield Block(
-                contiguous(block.X[part]),
-                None if block.y is None else block.y[part],
-                None if block.weight is None else block.weight[part],
-            )
+            y, weight = sliced(block.y, part), sliced(block.weight, part)
+            yield Block(contiguous(block.X[part]), y, weight)

@@ -10,7 +10,6 @@ import numpy as np
 from relvec.typing import AnyArray, Array
 
 _LONGEST_CELL = 60  # characters of it that a message shows
-_COUNTED = "counted from 1"
 _MISSING = "the value is missing (null or NaN)"
 _NOT_NUMBERS = (
     "turn it into numbers first, or leave the column out by naming the others in "
@@ -25,7 +24,7 @@ class Place:
 
     where: str
     first_row: int = 0  # rows of the same source that came before
-    counted: str = _COUNTED
+    counted: str = "counted from 1"
 
     def row(self, row: int) -> str:
         return f"{self.where}, row {self.first_row + row + 1} ({self.counted})"
@@ -155,12 +154,12 @@ def checked_weight(values: AnyArray, place: Place, label: str) -> Array:
     return weight
 
 
-def check_length(name: str, length: int, n_rows: int, where: str) -> None:
-    """As many values as there are rows."""
-    if length != n_rows:
+def check_length(name: str, values: AnyArray | None, n_rows: int, where: str) -> None:
+    """As many values as there are rows, if there are any."""
+    if values is not None and len(np.atleast_1d(values)) != n_rows:
         msg = (
-            f"{where}: {name} has {length} values and X has {n_rows} rows; pass one "
-            "value per row, in the same order"
+            f"{where}: {name} has {len(np.atleast_1d(values))} values and X has "
+            f"{n_rows} rows; pass one value per row, in the same order"
         )
         raise ValueError(msg)
 

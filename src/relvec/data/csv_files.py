@@ -19,7 +19,7 @@ from relvec.data.arrow import ArrowRows, load, reading, regrouped
 from relvec.data.checks import Place, not_a_number, not_finite, not_numeric
 from relvec.data.roles import Heading, Roles
 from relvec.data.rows import Rows
-from relvec.data.tables import no_rows
+from relvec.data.tables import Table, no_rows
 
 # Bytes parsed at once; a line must fit into it.
 _CHUNK = 2 << 20
@@ -30,36 +30,35 @@ _TRUTHS = {"0", "1", "true", "false", "True", "False", "TRUE", "FALSE"}
 
 
 @dataclass(frozen=True)
-class CsvTable:
+class CsvTable(Table):
     """A CSV file with a header, of which only the needed columns are converted."""
 
-    path: str
     names: tuple[str, ...]
     types: tuple[str, ...]  # what the first chunk looks like
 
     @property
     def heading(self) -> Heading:
-        return Heading(self.path, self.names, len(self.names))
+        return Heading(self.where, self.names, len(self.names))
 
     def float_type(self, roles: Roles) -> np.dtype[Any]:
-        _check_header(self.path, [self.names[i] for i in roles.features])
+        _check_header(self.where, [self.names[i] for i in roles.features])
         weight = () if roles.weight is None else (roles.weight,)
         for position in (*roles.features, *weight):
             if self._read_as(position) == _TEXT:
-                explain(self.path, {position: _NUMBER})
+                explain(self.where, {position: _NUMBER})
                 kind = self.types[position]
-                raise not_numeric(self.path, roles.heading.label(position), kind)
+                raise not_numeric(self.where, roles.heading.label(position), kind)
         return np.dtype(np.float64)
 
     def stretches(self, roles: Roles, n_rows: int) -> Iterator[Rows]:
         kinds = {position: self._read_as(position) for position in roles.columns}
         conversion = self._conversion(kinds)
-        with _explained(self.path, kinds), _opened(self.path, conversion) as batches:
+        with _explained(self.where, kinds), _opened(self.where, conversion) as batches:
             for rows in regrouped(batches, self.names, n_rows):
                 yield self._with_whole_target(rows, roles.target)
 
     def place(self, row: int) -> Place:
-        return _place(self.path, row)
+        return _place(self.where, row)
 
     def _read_as(self, position: int) -> str:
         kind = self.types[position]
@@ -152,7 +151,12 @@ def explain(path: str, kinds: Mapping[int, str]) -> None:
         names = next(lines)
         for row, cells in enumerate(cells for cells in lines if cells):
             if len(cells) != len(names):
-                raise _wrong_length(path, lines.line_num, len(cells), len(names))
+                msg = (
+                    f"{path}, line {lines.line_num}: {len(cells)} fields where the "
+                    f"header has {len(names)}; correct the line, and put fields that "
+                    "contain a comma in double quotes"
+                )
+                raise ValueError(msg)
             bad = [i for i in numbers if not _is_number(cells[i])]
             bad += [i for i in booleans if cells[i].strip() not in _TRUTHS]
             bad += [i for i in texts if _UNDECODED in cells[i]]
@@ -162,11 +166,10 @@ def explain(path: str, kinds: Mapping[int, str]) -> None:
 
 
 def _bad_cell(cell: str, place: Place, label: str) -> ValueError:
-    nulls = load("pyarrow.csv").ConvertOptions().null_values
     if _UNDECODED in cell:
         msg = f"{place.row(0)}, {label}: {cell!r} is not UTF-8 text; {_REMEDY}"
         return ValueError(msg)
-    if cell.strip() in nulls:
+    if cell.strip() in load("pyarrow.csv").ConvertOptions().null_values:
         return not_finite(place, 0, label, np.nan)
     return not_a_number(place, 0, label, repr(cell))
 
@@ -177,13 +180,6 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return False
     return not math.isnan(number) and "_" not in text
-
-
-def _wrong_length(path: str, line: int, found: int, expected: int) -> ValueError:
-    return ValueError(
-        f"{path}, line {line}: {found} fields where the header has {expected}; correct "
-        "the line, and put fields that contain a comma in double quotes"
-    )
 
 
 def _as_text(path: str) -> TextIO:

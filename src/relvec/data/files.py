@@ -1,7 +1,6 @@
 """Which files a path stands for, and of what kind they are."""
 
 import os
-from collections.abc import Sequence
 from glob import glob, has_magic
 from pathlib import Path
 from typing import Any
@@ -29,11 +28,15 @@ def is_path_list(source: Any) -> bool:
 
 def found_files(source: Any) -> list[str]:
     """The files of a path, a folder or a pattern in sorted order, or those listed."""
-    if is_path(source):
-        files = _expanded(os.fspath(source))
-    else:
-        files = [file for path in source for file in _expanded(os.fspath(path))]
-    _check_one_kind(files)
+    paths = [source] if is_path(source) else source
+    files = [file for path in paths for file in _expanded(os.fspath(path))]
+    for file in files:
+        if kind_of(file) != kind_of(files[0]):
+            msg = (
+                f"{files[0]} and {file} are of different kinds; pass files of one "
+                "kind, for example by a pattern such as '*.parquet'"
+            )
+            raise ValueError(msg)
     for file in files:
         if os.path.getsize(file) == 0:
             msg = f"{file} is empty (0 bytes); write it again or leave it out"
@@ -88,14 +91,3 @@ def _folder(folder: Path) -> list[str]:
         msg = f"{folder} contains no files; check the name of the folder"
         raise FileNotFoundError(msg)
     return [str(entry) for entry in entries]
-
-
-def _check_one_kind(files: Sequence[str]) -> None:
-    first, kind = files[0], kind_of(files[0])
-    for file in files[1:]:
-        if kind_of(file) != kind:
-            msg = (
-                f"{first} and {file} are of different kinds; pass files of one kind, "
-                "for example by a pattern such as '*.parquet'"
-            )
-            raise ValueError(msg)

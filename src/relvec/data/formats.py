@@ -1,4 +1,4 @@
-"""Parquet, Arrow and NumPy files as tables."""
+"""Parquet, Arrow and NumPy files as tables, and arrays in memory."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -6,17 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from relvec.data.arrow import (
-    check_types,
-    load,
-    reading,
-    regrouped,
-    schema_float_type,
-)
-from relvec.data.checks import Place
+from relvec.data.arrow import load, reading, regrouped
 from relvec.data.roles import Heading, Roles
 from relvec.data.rows import ArrayRows, Rows, check_array, float_type
-from relvec.data.tables import no_rows
+from relvec.data.tables import SchemaTable, Table, no_rows
 from relvec.typing import AnyArray
 
 # Bytes read at once of a column, so that a row group need not be held as a whole.
@@ -25,29 +18,14 @@ _DAMAGED = "the file is damaged or cut short: write or copy it again"
 
 
 @dataclass(frozen=True)
-class ParquetTable:
+class ParquetTable(SchemaTable):
     """A Parquet file, of which only the needed columns are read."""
 
-    path: str
-    schema: Any
-
-    @property
-    def heading(self) -> Heading:
-        return Heading(self.path, tuple(self.schema.names), len(self.schema.names))
-
-    def float_type(self, roles: Roles) -> np.dtype[Any]:
-        check_types(self.schema, roles, self.path)
-        return schema_float_type(self.schema, roles)
-
     def stretches(self, roles: Roles, n_rows: int) -> Iterator[Rows]:
-        names = self.schema.names
-        wanted = [names[position] for position in roles.columns]
-        with reading(self.path, _DAMAGED), _parquet_file(self.path) as file:
-            batches = file.iter_batches(batch_size=n_rows, columns=wanted)
-            yield from regrouped(batches, names, n_rows)
-
-    def place(self, row: int) -> Place:
-        return Place(self.path, row)
+        with reading(self.where, _DAMAGED), _parquet_file(self.where) as file:
+            needed = self.needed(roles)
+            batches = file.iter_batches(batch_size=n_rows, columns=needed)
+            yield from regrouped(batches, self.schema.names, n_rows)
 
 
 def parquet_table(path: str) -> ParquetTable:
@@ -68,28 +46,14 @@ def _parquet_file(path: str) -> Any:
 
 
 @dataclass(frozen=True)
-class ArrowTable:
+class ArrowTable(SchemaTable):
     """An Arrow file, or the stream of record batches in one, mapped into memory."""
-
-    path: str
-    schema: Any
-
-    @property
-    def heading(self) -> Heading:
-        return Heading(self.path, tuple(self.schema.names), len(self.schema.names))
-
-    def float_type(self, roles: Roles) -> np.dtype[Any]:
-        check_types(self.schema, roles, self.path)
-        return schema_float_type(self.schema, roles)
 
     def stretches(self, roles: Roles, n_rows: int) -> Iterator[Rows]:
         del roles  # asking for some columns would make Arrow copy all of them
-        with reading(self.path, _DAMAGED), load().memory_map(self.path) as file:
+        with reading(self.where, _DAMAGED), load().memory_map(self.where) as file:
             batches = _batches(_arrow_reader(file))
             yield from regrouped(batches, self.schema.names, n_rows)
-
-    def place(self, row: int) -> Place:
-        return Place(self.path, row)
 
 
 def arrow_table(path: str) -> ArrowTable:
@@ -117,16 +81,16 @@ def _batches(reader: Any) -> Iterator[Any]:
 
 
 @dataclass(frozen=True)
-class NpyTable:
-    """A file of one NumPy array, mapped into memory and read where it is needed."""
+class ArrayTable(Table):
+    """An array, or anything sliced like one, or a NumPy file, mapped for each pass."""
 
-    path: str
-    shape: tuple[int, int]
+    source: Any  # the array, or the path of its file
+    shape: tuple[int, ...]
     dtype: np.dtype[Any]
 
     @property
     def heading(self) -> Heading:
-        return Heading(self.path, None, self.shape[1])
+        return Heading(self.where, None, self.shape[1])
 
     def float_type(self, roles: Roles) -> np.dtype[Any]:
         del roles  # all columns have the same type
@@ -134,21 +98,29 @@ class NpyTable:
 
     def stretches(self, roles: Roles, n_rows: int) -> Iterator[Rows]:
         del roles  # rows are contiguous: they are read as a whole
-        array = mapped(self.path)
+        array = mapped(self.source) if isinstance(self.source, str) else self.source
         for start in range(0, len(array), n_rows):
             yield ArrayRows(np.asarray(array[start : start + n_rows]))
 
-    def place(self, row: int) -> Place:
-        return Place(self.path, row)
 
-
-def npy_table(path: str) -> NpyTable:
-    """A file of a two-dimensional array."""
+def npy_table(path: str) -> ArrayTable:
+    """A file of a two-dimensional array that has rows."""
     array = mapped(path)
     check_array(array.shape, array.dtype, path)
     if len(array) == 0:
         raise no_rows(path)
-    return NpyTable(path, (array.shape[0], array.shape[1]), array.dtype)
+    return ArrayTable(path, path, array.shape, array.dtype)
+
+
+def array_table(array: Any) -> ArrayTable:
+    """A two-dimensional array that has rows."""
+    where, shape = "the array", tuple(array.shape)
+    # The types of other libraries are known once some rows are an array.
+    dtype = np.asarray(array[:1]).dtype if shape else np.dtype(float)
+    check_array(shape, dtype, where)
+    if shape[0] == 0:
+        raise no_rows(where, "pass at least one")
+    return ArrayTable(where, array, shape, dtype)
 
 
 def mapped(path: str) -> AnyArray:

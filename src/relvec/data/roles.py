@@ -123,8 +123,8 @@ class Roles:
     @property
     def columns(self) -> tuple[int, ...]:
         """All that have to be read."""
-        others = {self.target, self.weight} - {None}
-        return tuple(sorted({*self.features, *(i for i in others if i is not None)}))
+        every = (*self.features, self.target, self.weight)
+        return tuple(sorted({i for i in every if i is not None}))
 
 
 def assign(heading: Heading, choice: Choice) -> Roles:

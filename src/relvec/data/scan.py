@@ -2,31 +2,28 @@
 
 import os
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from relvec.data.arrow import is_arrow, load
-from relvec.data.blocks import (
-    ResizedBlocks,
-    RowBlocks,
-    array_blocks,
-    rows_per_block,
-)
+from relvec.data.arrow import arrow_rows, is_arrow, load
+from relvec.data.blocks import ResizedBlocks, RowBlocks, rows_per_block
 from relvec.data.checks import check_length
 from relvec.data.csv_files import csv_table
 from relvec.data.files import found_files, is_path, is_path_list, kind_of
-from relvec.data.formats import NpyTable, arrow_table, mapped, npy_table, parquet_table
-from relvec.data.roles import Choice
-from relvec.data.rows import is_frame
-from relvec.data.stream import stream_blocks
-from relvec.data.tables import (
-    DatasetTable,
-    Table,
-    TableBlocks,
-    memory_table,
-    table_blocks,
+from relvec.data.formats import (
+    ArrayTable,
+    array_table,
+    arrow_table,
+    mapped,
+    npy_table,
+    parquet_table,
 )
+from relvec.data.roles import Choice
+from relvec.data.rows import FrameRows, is_frame
+from relvec.data.stream import stream_blocks
+from relvec.data.tables import DatasetTable, MemoryTable, Table, table_blocks
 from relvec.typing import AnyArray
 
 _READERS: dict[str, Callable[[str], Table]] = {
@@ -142,10 +139,10 @@ def scan(
         return _same_blocks(source, choice, block_rows)
     _refuse(source)
     if is_frame(source):
-        tables = [memory_table(source, frame=True)]
-        return table_blocks(tables, choice, block_rows)
+        table = MemoryTable("the data frame", FrameRows(source))
+        return table_blocks([table], choice, block_rows)
     if _is_array(source):
-        return _array_blocks(source, choice, block_rows)
+        return _array_blocks([array_table(source)], choice, block_rows)
     if is_arrow(source) or _is_dataset(source):
         return _arrow_blocks(source, choice, block_rows)
     return stream_blocks(source, choice, block_rows)
@@ -161,7 +158,13 @@ def _same_blocks(source: RowBlocks, choice: Choice, block_rows: Any) -> RowBlock
         raise ValueError(msg)
     if block_rows is None:
         return source
-    return ResizedBlocks(source, rows_per_block(block_rows, source.n_features))
+    return ResizedBlocks(
+        source,
+        block_rows=rows_per_block(block_rows, source.n_features),
+        n_features=source.n_features,
+        feature_names=source.feature_names,
+        repeatable=source.repeatable,
+    )
 
 
 def _refuse(source: Any) -> None:
@@ -188,33 +191,21 @@ def _file_blocks(source: Any, choice: Choice, block_rows: Any) -> RowBlocks:
     files = found_files(source)
     kind = kind_of(files[0])
     if kind == "npy":
-        return _npy_blocks([npy_table(file) for file in files], choice, block_rows)
+        return _array_blocks([npy_table(file) for file in files], choice, block_rows)
     return table_blocks([_READERS[kind](file) for file in files], choice, block_rows)
 
 
-def _npy_blocks(tables: list[NpyTable], choice: Choice, block_rows: Any) -> RowBlocks:
-    columns, y, weight = _apart(choice)
+def _array_blocks(
+    tables: list[ArrayTable], choice: Choice, block_rows: Any
+) -> RowBlocks:
+    target, y = _column_or_values(choice.target)
+    weight, weights = _column_or_values(choice.weight)
     n_rows = sum(table.shape[0] for table in tables)
-    for name, values in (("target", y), ("weight", weight)):
-        if values is not None:
-            check_length(name, len(values), n_rows, tables[0].path)
+    for name, values in (("target", y), ("weight", weights)):
+        check_length(name, values, n_rows, tables[0].where)
+    columns = Choice(target, choice.features, weight)
     blocks = table_blocks(tables, columns, block_rows)
-    return TableBlocks(
-        tables, blocks.roles, blocks.float_type, blocks.block_rows, y, weight
-    )
-
-
-def _array_blocks(source: Any, choice: Choice, block_rows: Any) -> RowBlocks:
-    columns, y, weight = _apart(choice)
-    return array_blocks(source, y, weight, block_rows, choice=columns)
-
-
-def _apart(choice: Choice) -> tuple[Choice, AnyArray | None, AnyArray | None]:
-    """The columns of a choice, and the arrays in it."""
-    (target, y), (weight, weights) = (
-        _column_or_values(value) for value in (choice.target, choice.weight)
-    )
-    return Choice(target, choice.features, weight), y, weights
+    return replace(blocks, y=y, weight=weights)
 
 
 def _column_or_values(value: Any) -> tuple[Any, AnyArray | None]:
@@ -227,11 +218,13 @@ def _column_or_values(value: Any) -> tuple[Any, AnyArray | None]:
 
 def _arrow_blocks(source: Any, choice: Choice, block_rows: Any) -> RowBlocks:
     if _is_dataset(source):
-        return table_blocks([DatasetTable(source)], choice, block_rows)
+        table = DatasetTable("the data set", source.schema, source)
+        return table_blocks([table], choice, block_rows)
     if hasattr(source, "read_next_batch"):
         return stream_blocks(iter(source), choice, block_rows)
     if hasattr(source, "num_rows"):
-        return table_blocks([memory_table(source, frame=False)], choice, block_rows)
+        rows = MemoryTable("the table", arrow_rows(source))
+        return table_blocks([rows], choice, block_rows)
     reader = load().RecordBatchReader.from_stream
     return stream_blocks(lambda: reader(source), choice, block_rows)
 

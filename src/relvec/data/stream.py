@@ -1,13 +1,14 @@
 """Iterables of blocks, and functions that return one, as a source of rows."""
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from relvec.data.arrow import arrow_rows, is_arrow
-from relvec.data.blocks import Block, make_block, rows_per_block
+from relvec.data.blocks import Block, make_block, rows_per_block, sliced
 from relvec.data.checks import Place, check_length, same_kind
 from relvec.data.roles import Choice, Roles, assign
 from relvec.data.rows import FrameRows, Rows, array_rows, is_frame
@@ -28,54 +29,43 @@ class Piece(NamedTuple):
     weight: AnyArray | None
 
 
+@dataclass(eq=False)
 class StreamBlocks:
     """Blocks of an iterable, the large ones split."""
 
-    def __init__(
-        self,
-        begin: Callable[[], Iterator[Any]],
-        roles: Roles,
-        block_rows: int,
-        *,
-        repeatable: bool,
-    ) -> None:
-        self._begin = begin
-        self._roles = roles
-        self._block_rows = block_rows
-        self._repeatable = repeatable
-        self._begun = False
+    begin: Callable[[], Iterator[Any]]
+    roles: Roles
+    block_rows: int
+    repeatable: bool
+    begun: bool = False
 
     @property
     def n_features(self) -> int:
-        return len(self._roles.features)
+        return len(self.roles.features)
 
     @property
     def feature_names(self) -> list[str] | None:
-        return self._roles.feature_names
-
-    @property
-    def repeatable(self) -> bool:
-        return self._repeatable
+        return self.roles.feature_names
 
     def __iter__(self) -> Iterator[Block]:
-        if self._begun and not self._repeatable:
+        if self.begun and not self.repeatable:
             msg = (
                 "the blocks come from an iterator that has been used up, and this "
                 f"needs them again; {_REMEDY}"
             )
             raise ValueError(msg)
-        self._begun = True
+        self.begun = True
         return self._blocks()
 
     def _blocks(self) -> Iterator[Block]:
         kind: str | None = None
         weighted: bool | None = None
-        for number, item in enumerate(self._begin(), start=1):
+        for number, item in enumerate(self.begin(), start=1):
             where = f"block {number}"
             piece = _taken_apart(item, where)
-            piece.rows.heading(where).check_same(self._roles.heading)
-            _check_given_once(piece, self._roles, where)
-            for start in range(0, len(piece.rows), self._block_rows):
+            piece.rows.heading(where).check_same(self.roles.heading)
+            _check_given_once(piece, self.roles, where)
+            for start in range(0, len(piece.rows), self.block_rows):
                 block = self._part(piece, where, start)
                 kind = same_kind(kind, block.y, where)
                 weighted = _same_weighting(weighted, block, where)
@@ -84,21 +74,14 @@ class StreamBlocks:
             raise _nothing()
 
     def _part(self, piece: Piece, where: str, start: int) -> Block:
-        rows, y, weight = piece
-        stop = min(len(rows), start + self._block_rows)
-        return make_block(
-            rows.part(start, stop),
-            self._roles,
-            Place(where, start),
-            y=None if y is None else y[start:stop],
-            weight=None if weight is None else weight[start:stop],
-        )
+        part = slice(start, min(len(piece.rows), start + self.block_rows))
+        rows = piece.rows.part(part.start, part.stop)
+        y, weight = sliced(piece.y, part), sliced(piece.weight, part)
+        return make_block(rows, self.roles, Place(where, start), y=y, weight=weight)
 
 
 def stream_blocks(
-    source: Iterable[Any] | Callable[[], Iterable[Any]],
-    choice: Choice,
-    block_rows: Any,
+    source: Iterable[Any] | Callable[[], Iterable[Any]], choice: Choice, block_rows: Any
 ) -> StreamBlocks:
     """A source of rows whose columns are those of the first block."""
     begin, first, repeatable = _begun(source)
@@ -109,7 +92,7 @@ def stream_blocks(
     # Types of columns are part of the heading: find out now whether they will do.
     piece.rows.part(0, 1).matrix(roles, Place(where))
     size = rows_per_block(block_rows, len(roles.features))
-    return StreamBlocks(begin, roles, size, repeatable=repeatable)
+    return StreamBlocks(begin, roles, size, repeatable)
 
 
 def _begun(source: Any) -> tuple[Callable[[], Iterator[Any]], Any, bool]:
@@ -165,8 +148,7 @@ def _taken_apart(item: Any, where: str) -> Piece:
     rows = _as_rows(item[0], where)
     extras = [None if part is None else np.atleast_1d(part) for part in item[1:]]
     for name, values in zip(("y", "weight"), extras, strict=False):
-        if values is not None:
-            check_length(name, len(values), len(rows), where)
+        check_length(name, values, len(rows), where)
     y, weight = (*extras, None, None)[:2]
     return Piece(rows, y, weight)
 

@@ -1,40 +1,42 @@
 """Tables that are read stretch by stretch, and the source of rows they make."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from relvec.data.arrow import (
-    arrow_rows,
-    check_types,
-    reading,
-    regrouped,
-    schema_float_type,
-)
-from relvec.data.blocks import Block, make_block, rows_per_block
+from relvec.data.arrow import check_types, reading, regrouped, schema_float_type
+from relvec.data.blocks import Block, make_block, rows_per_block, sliced
 from relvec.data.checks import Place, same_kind
 from relvec.data.roles import Choice, Heading, Roles, assign
-from relvec.data.rows import FrameRows, Rows
+from relvec.data.rows import Rows
 from relvec.typing import AnyArray
 
 
-class Table(Protocol):
+@dataclass(frozen=True)
+class Table(ABC):
     """A file or a table in memory: its columns at once, its rows in stretches."""
 
-    @property
-    def heading(self) -> Heading:
-        """The columns there are, and the table's name for messages."""
+    where: str  # its name for messages
 
+    @property
+    @abstractmethod
+    def heading(self) -> Heading:
+        """The columns there are."""
+
+    @abstractmethod
     def float_type(self, roles: Roles) -> np.dtype[Any]:
         """What its features need; an error if they are not numbers."""
 
+    @abstractmethod
     def stretches(self, roles: Roles, n_rows: int) -> Iterator[Rows]:
         """Rows in order, at most so many at a time, of the columns with a role."""
 
     def place(self, row: int) -> Place:
         """How a message names the row with this number."""
+        return Place(self.where, row)
 
 
 @dataclass(frozen=True)
@@ -64,25 +66,19 @@ class TableBlocks:
             row = 0
             for rows in table.stretches(self.roles, self.block_rows):
                 block = self._block(rows, table.place(row), before + row)
-                kind = same_kind(kind, block.y, table.heading.where)
+                kind = same_kind(kind, block.y, table.where)
                 yield block
                 row += len(rows)
             if row == 0:
-                raise no_rows(table.heading.where)
+                raise no_rows(table.where)
             before += row
 
     def _block(self, rows: Rows, place: Place, start: int) -> Block:
         part = slice(start, start + len(rows))
-        block = make_block(
-            rows,
-            self.roles,
-            place,
-            y=None if self.y is None else self.y[part],
-            weight=None if self.weight is None else self.weight[part],
-        )
+        y, weight = sliced(self.y, part), sliced(self.weight, part)
+        block = make_block(rows, self.roles, place, y=y, weight=weight)
         # One type for all files, though the columns of some may need less.
-        X = block.X.astype(self.float_type, copy=False)
-        return Block(X, block.y, block.weight)
+        return replace(block, X=block.X.astype(self.float_type, copy=False))
 
 
 def table_blocks(
@@ -98,17 +94,18 @@ def table_blocks(
     return TableBlocks(tables, roles, np.result_type(*types), size)
 
 
-def no_rows(where: str) -> ValueError:
+def no_rows(
+    where: str, remedy: str = "leave it out, or write it again with rows"
+) -> ValueError:
     """The refusal of a table without rows."""
-    return ValueError(f"{where} has no rows; leave it out, or write it again with rows")
+    return ValueError(f"{where} has no rows; {remedy}")
 
 
 @dataclass(frozen=True)
-class MemoryTable:
+class MemoryTable(Table):
     """A data frame or an Arrow table, sliced without a copy."""
 
     rows: Rows
-    where: str
 
     @property
     def heading(self) -> Heading:
@@ -124,44 +121,39 @@ class MemoryTable:
         for start in range(0, len(self.rows), n_rows):
             yield self.rows.part(start, min(len(self.rows), start + n_rows))
 
-    def place(self, row: int) -> Place:
-        return Place(self.where, row)
-
-
-def memory_table(source: Any, *, frame: bool) -> MemoryTable:
-    """A data frame, or a table of Arrow."""
-    if frame:
-        return MemoryTable(FrameRows(source), "the data frame")
-    return MemoryTable(arrow_rows(source), "the table")
-
 
 @dataclass(frozen=True)
-class DatasetTable:
-    """A data set of pyarrow, of which only the needed columns are read."""
+class SchemaTable(Table):
+    """A table whose columns are known from a schema of Arrow's."""
 
-    dataset: Any
-    where: str = "the data set"
+    schema: Any
 
     @property
     def heading(self) -> Heading:
-        names = tuple(self.dataset.schema.names)
-        return Heading(self.where, names, len(names))
+        return Heading(self.where, tuple(self.schema.names), len(self.schema.names))
 
     def float_type(self, roles: Roles) -> np.dtype[Any]:
-        check_types(self.dataset.schema, roles, self.where)
-        return schema_float_type(self.dataset.schema, roles)
+        check_types(self.schema, roles, self.where)
+        return schema_float_type(self.schema, roles)
+
+    def needed(self, roles: Roles) -> list[str]:
+        """Names of the columns with a role."""
+        return [self.schema.names[position] for position in roles.columns]
+
+
+@dataclass(frozen=True)
+class DatasetTable(SchemaTable):
+    """A data set of pyarrow, of which only the needed columns are read."""
+
+    dataset: Any
 
     def stretches(self, roles: Roles, n_rows: int) -> Iterator[Rows]:
-        names = self.heading.names or ()
         # Little is read ahead, because all that is ahead is held in memory.
         with reading(self.where, "write or copy the damaged file again"):
             batches = self.dataset.to_batches(
-                columns=[names[position] for position in roles.columns],
+                columns=self.needed(roles),
                 batch_size=n_rows,
                 batch_readahead=1,
                 fragment_readahead=1,
             )
-            yield from regrouped(batches, names, n_rows)
-
-    def place(self, row: int) -> Place:
-        return Place(self.where, row)
+            yield from regrouped(batches, self.schema.names, n_rows)

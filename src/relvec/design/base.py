@@ -27,46 +27,36 @@ class DesignMatrix(Protocol):
     @property
     def shape(self) -> tuple[int, int]:
         """(n_samples, n_basis)."""
-        ...
 
     @property
     def column_norms(self) -> Array:
         """Norms of the original columns; 0 for a column that vanishes."""
-        ...
 
     @property
     def approximate(self) -> bool:
         """Whether products of all columns are not quite those of the columns."""
-        ...
 
     @property
     def gram_limit(self) -> float:
         """Condition up to which S and Q are to be had from Gram matrices."""
-        ...
 
     def matvec(self, weights: Array, indices: Indices) -> Array:
         """Φ[:, indices] weightsᵀ: (K, n) -> (N, K)."""
-        ...
 
     def rmatvec(self, values: Array, indices: Indices | None = None) -> Array:
         """Φ[:, indices]ᵀ values, all columns by default: (N, K) -> (K, n)."""
-        ...
 
     def cross_gram(self, indices: Indices, row_weights: Array) -> Array:
         """Φ[:, indices]ᵀ diag(row_weights) Φ: (K, n, M)."""
-        ...
 
     def gram(self, indices: Indices, row_weights: Array) -> Array:
         """Φ[:, indices]ᵀ diag(row_weights) Φ[:, indices]: (K, n, n)."""
-        ...
 
     def project(self, row_weights: Array, target: Array) -> tuple[Array, Array]:
         """diag(ΦᵀWΦ) and ΦᵀW target of all columns, (K or 1, M) and (K, M)."""
-        ...
 
     def refined(self) -> "DesignMatrix | None":
         """The same dictionary held more accurately; None if it cannot be."""
-        ...
 
     def factor(
         self, indices: Indices, prior_precision: Array, precision: Array
@@ -76,17 +66,11 @@ class DesignMatrix(Protocol):
         One for outputs that share both ``prior_precision``, (n,) or (K, n), and
         ``precision``, (N, K or 1).
         """
-        ...
 
     def sparsity(
-        self,
-        indices: Indices,
-        prior_precision: Array,
-        precision: Array,
-        factor: Array,
+        self, indices: Indices, prior_precision: Array, precision: Array, factor: Array
     ) -> Array:
         """φᵀC⁻¹φ of all columns with C = B⁻¹ + ΦA⁻¹Φᵀ, given ``factor``: (K, M).
 
         0 where what was computed is no more than rounding.
         """
-        ...

@@ -51,32 +51,27 @@ def choose_design(kind: str, dictionary: Dictionary) -> Choice | None:
 
 def _automatic(dictionary: Dictionary) -> Choice | None:
     n_rows, n_basis = dictionary.shape
-    sparse = _sparse(dictionary, most_density=_MOST_DENSITY)
-    if sparse is not None:
-        return sparse
     small = n_rows * n_basis <= _SMALL or n_rows <= n_basis // 4
-    if dictionary.in_memory and small and _dense_fits(dictionary):
-        return Choice(_dense(dictionary), f"dense: only {dictionary.words}")
-    low_rank = _low_rank(dictionary)
-    if low_rank is not None:
-        return low_rank
     tall = n_rows >= _TALL * n_basis
-    if dictionary.in_memory and not tall and _dense_fits(dictionary):
-        return Choice(_dense(dictionary), f"dense: {dictionary.words}, of high rank")
-    if _whole_fits(dictionary):
-        return _whole(dictionary)
-    return None
+    choice = _sparse(dictionary, most_density=_MOST_DENSITY)
+    if choice is None and dictionary.in_memory and small:
+        choice = _dense(dictionary, f"only {dictionary.words}")
+    choice = choice or _low_rank(dictionary)
+    if choice is None and dictionary.in_memory and not tall:
+        choice = _dense(dictionary, f"{dictionary.words}, of high rank")
+    return choice or _whole(dictionary)
 
 
 def _dense_only(dictionary: Dictionary) -> Choice:
-    if not _dense_fits(dictionary):
+    choice = _dense(dictionary, f"{dictionary.words}, as asked for")
+    if choice is None:
         msg = (
             f"design='dense' would hold {dictionary.words}, and memory_budget is "
             f"{dictionary.budget.words}: use design='auto', fewer candidates (say "
             "candidates=2000), or a larger memory_budget"
         )
         raise ValueError(msg)
-    return Choice(_dense(dictionary), f"dense: {dictionary.words}, as asked for")
+    return choice
 
 
 def _sparse_only(dictionary: Dictionary) -> Choice:
@@ -118,12 +113,7 @@ def _low_rank_only(dictionary: Dictionary) -> Choice:
 
 
 def _streamed(dictionary: Dictionary) -> Choice | None:
-    low_rank = _low_rank(replace(dictionary, in_memory=False))
-    if low_rank is not None:
-        return low_rank
-    if _whole_fits(dictionary):
-        return _whole(dictionary)
-    return None
+    return _low_rank(replace(dictionary, in_memory=False)) or _whole(dictionary)
 
 
 _KINDS: dict[str, Callable[[Dictionary], Choice | None]] = {
@@ -136,17 +126,15 @@ _KINDS: dict[str, Callable[[Dictionary], Choice | None]] = {
 DESIGNS = tuple(_KINDS)
 
 
-def _dense_fits(dictionary: Dictionary) -> bool:
+def _dense(dictionary: Dictionary, why: str) -> Choice | None:
     n_rows, n_basis = dictionary.shape
     entries = n_rows * n_basis
-    return dictionary.budget.holds(
-        _DENSE_COPIES * entries + min(entries, BLOCK_ENTRIES)
-    )
-
-
-def _dense(dictionary: Dictionary) -> DenseDesign:
+    needed = _DENSE_COPIES * entries + min(entries, BLOCK_ENTRIES)
+    if not dictionary.budget.holds(needed):
+        return None
     functions = dictionary.basis(dictionary.rows.whole())
-    return DenseDesign.weighted(functions, dictionary.sample_weight)
+    design = DenseDesign.weighted(functions, dictionary.sample_weight)
+    return Choice(design, f"dense: {why}")
 
 
 def _sparse(dictionary: Dictionary, *, most_density: float) -> Choice | None:
@@ -165,10 +153,6 @@ def _sparse(dictionary: Dictionary, *, most_density: float) -> Choice | None:
     return Choice(design, f"sparse: {share:.2%} of {dictionary.words}, are not zero")
 
 
-def _whole_fits(dictionary: Dictionary) -> bool:
-    return dictionary.shape[1] <= dictionary.most_functions
-
-
 def _most_pivots(dictionary: Dictionary, saving: int) -> int:
     """So many times fewer than functions, or rows, at most; within the budget."""
     n_rows, n_basis = dictionary.shape
@@ -179,45 +163,33 @@ def _most_pivots(dictionary: Dictionary, saving: int) -> int:
 def _low_rank(dictionary: Dictionary, saving: int = 2) -> Choice | None:
     if not dictionary.basis.positive_definite:
         return None
-    most = _most_pivots(dictionary, saving)
-    expansion = LowRank.of(
-        dictionary.basis, tol=TOLERANCE, most=most, seed=dictionary.seed
-    )
+    basis, most = dictionary.basis, _most_pivots(dictionary, saving)
+    expansion = LowRank.of(basis, tol=TOLERANCE, most=most, seed=dictionary.seed)
     if expansion is None:
         return None
-    pivots = f"low rank: {expansion.n_features} features describe"
-    left = _left(dictionary, _LOW_RANK_COPIES * expansion.n_features)
-    return _blocked(dictionary, expansion, _largest_norms(dictionary), left, pivots)
+    norms = _largest_norms(dictionary)
+    design = _blocked(dictionary, expansion, norms, _LOW_RANK_COPIES)
+    words = f"low rank: {expansion.n_features} features describe {dictionary.words}"
+    return Choice(design, f"{words}, in blocks")
 
 
-def _whole(dictionary: Dictionary) -> Choice:
+def _whole(dictionary: Dictionary) -> Choice | None:
+    if len(dictionary.basis) > dictionary.most_functions:
+        return None
     expansion = Whole(dictionary.basis)
-    left = _left(dictionary, WHOLE_COPIES * len(dictionary.basis))
-    words = "inner products of all functions of"
-    return _blocked(dictionary, expansion, _exact_norms(dictionary), left, words)
-
-
-def _left(dictionary: Dictionary, numbers: float) -> float:
-    """Bytes that so many numbers for every function leave of the budget."""
-    return max(0.0, dictionary.budget.bytes - 8 * numbers * len(dictionary.basis))
+    design = _blocked(dictionary, expansion, _exact_norms(dictionary), WHOLE_COPIES)
+    words = f"inner products of all functions of {dictionary.words}"
+    return Choice(design, f"{words}, in blocks")
 
 
 def _blocked(
-    dictionary: Dictionary,
-    expansion: Expansion,
-    norms: Array,
-    left: float,
-    words: str,
-) -> Choice:
+    dictionary: Dictionary, expansion: Expansion, norms: Array, copies: int
+) -> FactoredDesign:
+    """Which keeps some of what so many copies of C and FᵀWΦ leave of the budget."""
+    rows, basis, budget = dictionary.rows, dictionary.basis, dictionary.budget
+    left = max(0.0, budget.bytes - 8 * (copies * expansion.n_features) * len(basis))
     share = _KEPT_IN_MEMORY if dictionary.in_memory else _KEPT_STREAMED
-    design = FactoredDesign(
-        rows=dictionary.rows,
-        basis=dictionary.basis,
-        expansion=expansion,
-        column_norms=norms,
-        keep=share * left,
-    )
-    return Choice(design, f"{words} {dictionary.words}, in blocks")
+    return FactoredDesign(rows, basis, expansion, norms, keep=share * left)
 
 
 def _exact_norms(dictionary: Dictionary) -> Array:

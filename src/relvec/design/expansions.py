@@ -25,45 +25,35 @@ class Expansion(Protocol):
     @property
     def n_features(self) -> int:
         """Columns of F."""
-        ...
 
     @property
     def approximate(self) -> bool:
         """Whether functions are not quite what features say."""
-        ...
 
     @property
     def constant(self) -> bool:
         """Whether a column of ones goes before those that ``features`` returns."""
-        ...
 
     def features(self, X: AnyArray) -> Array:
         """F of some rows, but for the ones."""
-        ...
 
     def known(self, rows: Rows) -> Array | None:
         """F of all rows, if it is at hand."""
-        ...
 
     def combine(self, products: Array, functions: Indices | None = None) -> Array:
         """``products @ C``, of all functions by default: (..., r) -> (..., M)."""
-        ...
 
     def inner_products(self, gram: Array, divisors: Array) -> InnerProducts:
         """Of all functions, divided by these numbers, given FᵀWF (r, r)."""
-        ...
 
     def poor(self, X: AnyArray, features: Array) -> AnyArray:
         """Of these rows the worst whose functions are off by more than stated."""
-        ...
 
     def repaired(self, rows: AnyArray) -> "Expansion":
         """With features enough for these rows too; itself if that takes too many."""
-        ...
 
     def refined(self) -> "Expansion | None":
         """A more accurate one; None if there is none."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -71,18 +61,11 @@ class Whole:
     """Every function is its own feature: C = I, exact for any dictionary."""
 
     basis: Basis
+    approximate = constant = False
 
     @property
     def n_features(self) -> int:
         return len(self.basis)
-
-    @property
-    def approximate(self) -> bool:
-        return False
-
-    @property
-    def constant(self) -> bool:
-        return False
 
     def features(self, X: AnyArray) -> Array:
         return self.basis(X)
@@ -117,6 +100,7 @@ class LowRank:
     parts: tuple[Reduced, ...]  # one per kernel
     tol: float
     most: int  # pivots, of all kernels
+    approximate = True
 
     @classmethod
     def of(cls, basis: Basis, *, tol: float, most: int, seed: int) -> "LowRank | None":
@@ -138,10 +122,6 @@ class LowRank:
     def rank(self) -> int:
         """Pivots of all kernels."""
         return sum(part.rank for part in self.parts)
-
-    @property
-    def approximate(self) -> bool:
-        return True
 
     @property
     def constant(self) -> bool:

@@ -22,18 +22,8 @@ from relvec.typing import Array, Indices
 class FactoredDesign:
     """The functions of a basis on rows that come in blocks.
 
-    Parameters
-    ----------
-    rows : Rows
-        Where the functions are evaluated.
-    basis : Basis
-        The functions.
-    expansion : Expansion
-        Their features.
-    column_norms : ndarray of shape (n_functions,)
-        What columns are divided by: about their norms.
-    keep : float
-        Bytes that features, and columns, may take to be kept for the next pass.
+    Columns are divided by ``column_norms``, which are about their norms. Features, and
+    columns, are kept for the next pass if they take no more than ``keep`` bytes.
     """
 
     def __init__(
@@ -83,9 +73,8 @@ class FactoredDesign:
     def rmatvec(self, values: Array, indices: Indices | None = None) -> Array:
         if indices is not None:
             return self._columns.rmatvec(values, indices)
-        return (
-            self.expansion.combine(self._features.transposed(values)) / self._divisors
-        )
+        products = self._features.transposed(values)
+        return self.expansion.combine(products) / self._divisors
 
     def project(self, row_weights: Array, target: Array) -> tuple[Array, Array]:
         products = self._features.project(row_weights, row_weights * target)
@@ -104,11 +93,7 @@ class FactoredDesign:
         return self._columns.factor(indices, prior_precision, precision)
 
     def sparsity(
-        self,
-        indices: Indices,
-        prior_precision: Array,
-        precision: Array,
-        factor: Array,
+        self, indices: Indices, prior_precision: Array, precision: Array, factor: Array
     ) -> Array:
         cross = self.cross_gram(indices, precision)
         root = 1 / np.sqrt(prior_precision)

@@ -80,9 +80,7 @@ class FeatureGram:
         size = self.expansion.n_features
         gram = np.zeros((row_weights.shape[1], size, size))
         products = np.zeros((values.shape[1], size))
-        poor = _NO_ROWS
-
-        alone = self._threads() == 1
+        poor, alone = _NO_ROWS, self._threads() == 1
 
         def sums(rows: slice, features: Array) -> tuple[Array, Array]:
             weights = row_weights[rows].T
@@ -95,7 +93,8 @@ class FeatureGram:
             products += product
             if len(short) and poor.size < self.rows.entries:
                 poor = np.concatenate([poor, short]) if len(poor) else short
-        return gram, products, _some(poor)
+        # Of many rows a few thousand, spread evenly over all.
+        return gram, products, poor[:: max(1, -(-len(poor) // _MOST_POOR))]
 
     def _over_features(
         self, sums: Callable[[slice, Array], Result]
@@ -110,11 +109,8 @@ class FeatureGram:
             poor = expansion.poor(X, features)
             return sums(rows, features), poor, (rows, features)
 
-        def again(item: Features) -> Result:
-            return sums(*item)
-
         if kept:
-            for result in in_order(again, kept, self._threads()):
+            for result in in_order(lambda part: sums(*part), kept, self._threads()):
                 yield result, _NO_ROWS
             return
         passing = self.rows.blocks(expansion.n_features)
@@ -155,8 +151,3 @@ class FeatureGram:
 
     def _size(self) -> float:
         return 8.0 * self.rows.n_rows * self.expansion.n_features
-
-
-def _some(rows: AnyArray) -> AnyArray:
-    """Of many rows a few thousand, spread evenly over all."""
-    return rows[:: max(1, -(-len(rows) // _MOST_POOR))]

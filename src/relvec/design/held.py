@@ -21,14 +21,11 @@ class HeldDesign(ABC):
 
     matrix: Any  # (N, M)
     column_norms: Array  # (M,); a vanishing column has norm 0
+    approximate = False
 
     @property
     def shape(self) -> tuple[int, int]:
         return self.matrix.shape[0], self.matrix.shape[1]
-
-    @property
-    def approximate(self) -> bool:
-        return False
 
     @property
     def gram_limit(self) -> float:
@@ -106,11 +103,7 @@ class HeldDesign(ABC):
         return np.stack([self._factor(columns, *output) for output in outputs])
 
     def sparsity(
-        self,
-        indices: Indices,
-        prior_precision: Array,
-        precision: Array,
-        factor: Array,
+        self, indices: Indices, prior_precision: Array, precision: Array, factor: Array
     ) -> Array:
         pairs = zip(precision.T, factor, strict=True)
         one = partial(self._sparsity, indices, prior_precision)

@@ -22,15 +22,12 @@ class InnerProducts(Protocol):
     @property
     def squares(self) -> Array:
         """Its diagonal (M,)."""
-        ...
 
     def across(self, indices: Indices) -> Array:
         """Some rows (n, M)."""
-        ...
 
     def among(self, indices: Indices) -> Array:
         """The same columns of these (n, n)."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -73,8 +70,7 @@ def upper_factor(gram: Array) -> Array:
     shift = LOST_TO_ROUNDING * len(gram) * gram.diagonal().max(initial=0.0)
     factor, failed = lapack.dpotrf(gram.T, lower=0, clean=1)
     while failed:
-        factor, failed = lapack.dpotrf(
-            gram.T + shift * np.eye(len(gram)), lower=0, clean=1
-        )
+        larger = gram.T + shift * np.eye(len(gram))
+        factor, failed = lapack.dpotrf(larger, lower=0, clean=1)
         shift *= 10
     return factor

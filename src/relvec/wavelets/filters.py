@@ -7,12 +7,12 @@ rest: Σ_k h_k h_(k+2m) = δ_m0 and Σ_k (−1)^k p(k) h_k = 0 for all polynomia
 degree < N. See I. Daubechies (1992), "Ten Lectures on Wavelets", SIAM, section 6.1.
 """
 
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 from scipy.linalg import hankel, toeplitz
 
+from relvec.parameters import optional_module
 from relvec.typing import Array
 
 
@@ -32,11 +32,5 @@ def symmlet(n_moments: int) -> Array:
 
 def pywavelets() -> Any:
     """PyWavelets, which only wavelets need, or the way to get it."""
-    try:
-        return import_module("pywt")
-    except ImportError as error:
-        msg = (
-            "filters of wavelets are those of PyWavelets, which is not installed; "
-            'pip install "relvec[wavelets]" installs it'
-        )
-        raise ImportError(msg) from error
+    use = "filters of wavelets are those of PyWavelets"
+    return optional_module("pywt", use, "wavelets")

@@ -160,12 +160,8 @@ class WaveletTransformer(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         rows = validate_data(self, X, dtype=np.float64, reset=False)
-        return np.hstack(
-            [
-                self._functions(feature, ends)
-                for feature, ends in zip(rows.T, self.interval_, strict=True)
-            ]
-        )
+        pairs = zip(rows.T, self.interval_, strict=True)
+        return np.hstack([self._functions(feature, ends) for feature, ends in pairs])
 
     def _functions(self, feature: Array, ends: Array) -> Array:
         low, high = ends
@@ -175,12 +171,8 @@ class WaveletTransformer(TransformerMixin, BaseEstimator):
         if periodic:
             positions = positions % 1.0
         inside = (positions >= 0) & (positions <= 1)
-        values = basis_functions(
-            np.where(inside, positions, 0.0),
-            self.filter_,
-            int(self.levels),
-            periodic=periodic,
-        )
+        places, levels = np.where(inside, positions, 0.0), int(self.levels)
+        values = basis_functions(places, self.filter_, levels, periodic=periodic)
         values[~inside] = 0.0
         return values
 
