@@ -157,47 +157,38 @@ class Model(Protocol):
     @property
     def likelihood(self) -> Likelihood:
         """With the parameters reached."""
-        ...
 
     @property
     def log_evidence(self) -> float:
         """Of the model, or what is maximised in its place."""
-        ...
 
     @property
     def log_hyperprior(self) -> float:
         """What of it is not log evidence."""
-        ...
 
     @property
     def active(self) -> Indices:
         """Columns in the model."""
-        ...
 
     @property
     def prior_precision(self) -> Array:
         """α of the active columns."""
-        ...
 
     @property
     def mean(self) -> Array:
         """Posterior mean of their weights (K, n)."""
-        ...
 
     @property
     def effective_parameters(self) -> Array:
         """Σγ per output."""
-        ...
 
     @property
     def observations(self) -> PseudoObservations:
         """What the data are to the model."""
-        ...
 
     @property
     def log_determinant(self) -> float:
         """log |I + A^(-1/2)ΦᵀBΦA^(-1/2)|, summed over outputs."""
-        ...
 
 
 class State(Protocol):
@@ -206,12 +197,10 @@ class State(Protocol):
     @property
     def steps(self) -> int:
         """How many changes were accepted so far."""
-        ...
 
     @property
     def model(self) -> Model:
         """The best model so far."""
-        ...
 
 
 StateT = TypeVar("StateT", bound=State)
@@ -222,15 +211,12 @@ class EvidenceMaximiser(Protocol[StateT]):
 
     def init(self, problem: Problem) -> StateT:
         """The state before the first step."""
-        ...
 
     def step(self, problem: Problem, state: StateT) -> StateT:
         """The state after one change, if one is accepted: its evidence is no lower."""
-        ...
 
     def converged(self, problem: Problem, state: StateT) -> bool:
         """Whether no step is left to take."""
-        ...
 
 
 def interpolates(problem: Problem, model: Model) -> bool:

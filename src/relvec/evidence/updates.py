@@ -52,58 +52,46 @@ class Update(Protocol):
     @property
     def bounded(self) -> bool:
         """Whether the likelihood is to be replaced by its conjugate lower bound."""
-        ...
 
     @property
     def monotone(self) -> bool:
         """Whether the objective never falls, so that pruning must not lower it."""
-        ...
 
     @property
     def plain(self) -> bool:
         """Whether a step towards the mode is one update of the pseudo-observations."""
-        ...
 
     @property
     def least_rise(self) -> float:
         """By which the objective goes on, in units of the tolerance."""
-        ...
 
     def starting(self, problem: Problem, active: Indices) -> Array:
         """α to begin with."""
-        ...
 
     def weights(self, problem: Problem, active: Indices, alpha: Array) -> Array:
         """Weights (K, n) to begin with."""
-        ...
 
     def staying(self, posterior: Posterior, updated: Array) -> AnyArray:
         """Which functions are not to be pruned."""
-        ...
 
     def moved(self, before: Array, after: Array) -> Array:
         """How much every α has changed."""
-        ...
 
     def priors(self, problem: Problem, active: Indices) -> Gammas:
         """The hyperpriors in force."""
-        ...
 
     def precisions(self, posterior: Posterior, priors: Gammas) -> Array:
         """The next α."""
-        ...
 
     def noise(
         self, effective: Array, variance: Array, priors: Gammas
     ) -> tuple[Array, Array]:
         """What the next β has beside N in its numerator and ‖t − Φμ‖² below."""
-        ...
 
     def log_hyperprior(
         self, problem: Problem, posterior: Posterior, likelihood: Likelihood
     ) -> float:
         """What the objective has beside the log evidence."""
-        ...
 
 
 @dataclass(frozen=True)

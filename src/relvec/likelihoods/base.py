@@ -41,37 +41,30 @@ class Likelihood(Protocol):
         Then gains are exact and statistics can be updated; otherwise every change
         of the model is refitted by Newton's method and confirmed by its evidence.
         """
-        ...
 
     @property
     def matching(self) -> "Matching | None":
         """Itself, if moments are to be matched; None for the posterior at its mode."""
-        ...
 
     @property
     def scale(self) -> Array:
         """Standard deviation of y about η per output; nan where y has no unit."""
-        ...
 
     def rescaled(self, scale: float) -> "Likelihood":
         """The same likelihood for targets multiplied by ``scale``, without caches."""
-        ...
 
     @property
     def log_parameters(self) -> Array:
         """Logarithms of the parameters that are estimated; empty without any."""
-        ...
 
     @property
     def parameter_ceiling(self) -> Array | None:
         """The largest values the parameters may have; None without any."""
-        ...
 
     def with_parameters(
         self, log_parameters: Array, *, fixed: bool = False
     ) -> "Likelihood":
         """With other values for its parameters, which are no more if they are fixed."""
-        ...
 
     def sufficient_statistics(
         self, y: Array, eta: Array, sample_weight: Array
@@ -80,13 +73,11 @@ class Likelihood(Protocol):
 
         The log density is ½(count·log θ − squares·θ), or has that gradient by log θ.
         """
-        ...
 
     def pseudo_observations(
         self, y: Array, eta: Array, sample_weight: Array
     ) -> PseudoObservations:
         """The quadratic expansion of the log density at ``eta``."""
-        ...
 
     def curvature(
         self, y: Array, eta: Array, sample_weight: Array
@@ -96,11 +87,9 @@ class Likelihood(Protocol):
         None where that is the pseudo-observations' precision. Where it is not, because
         outputs depend on each other, Newton's method has it beside them.
         """
-        ...
 
     def log_density(self, y: Array, eta: Array, sample_weight: Array) -> float:
         """Σₙ vₙ log p(yₙ | ηₙ), constants included."""
-        ...
 
     def lower_bound(self, eta: Array, variance: Array) -> "Likelihood | None":
         """A likelihood below this one whose precisions do not depend on η.
@@ -108,11 +97,9 @@ class Likelihood(Protocol):
         It is the best such for η with these means and variances (N, K); itself where
         it is conjugate, None where no bound is known.
         """
-        ...
 
     def log_predictive(self, y: Array, mean: Array, variance: Array) -> Array:
         """log ∫ p(yₙ | η) N(η | mean, variance) dη (N,), of moments (N, K)."""
-        ...
 
 
 class Matching(Likelihood, Protocol):
@@ -124,21 +111,17 @@ class Matching(Likelihood, Protocol):
     @property
     def cavity(self) -> Array | float:
         """Variance of η in the cavities (N,)."""
-        ...
 
     def cavities(
         self, y: Array, eta: Array, variance: Array, sample_weight: Array
     ) -> Array:
         """That variance (N,) if it is ``variance`` (N,) with the row itself."""
-        ...
 
     def with_cavity(self, cavity: Array) -> "Matching":
         """The same with other cavities."""
-        ...
 
     def correction(self, y: Array, eta: Array, sample_weight: Array) -> float:
         """What the log evidence has besides the terms that Laplace's has."""
-        ...
 
 
 def at_ceiling(likelihood: Likelihood) -> bool:

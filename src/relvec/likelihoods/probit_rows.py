@@ -37,22 +37,18 @@ class Terms(Protocol):
     @property
     def log_density(self) -> Array:
         """(N,)."""
-        ...
 
     @property
     def gradient(self) -> Array:
         """(N, outputs)."""
-        ...
 
     @property
     def precision(self) -> Array:
         """Of the observations that the rows amount to (N,)."""
-        ...
 
     @property
     def curvature(self) -> Array:
         """Minus the second derivatives (N, outputs, outputs)."""
-        ...
 
 
 @dataclass(frozen=True)
