@@ -121,8 +121,9 @@ def weighted_squares(matrix: Array, row_weights: Array) -> Array:
 
 
 @cache
-def _controller() -> ThreadpoolController:
-    return ThreadpoolController()
+def _blas() -> list[Any]:
+    """The libraries whose threads are counted."""
+    return list(ThreadpoolController().select(user_api="blas").lib_controllers)
 
 
 class _Threads:
@@ -132,7 +133,7 @@ class _Threads:
         self.lock = Lock()
         self.fits = 0
         self.before = 1
-        self.limiter: Any = None
+        self.each_before: list[int] = []
 
     @cached_property
     def executor(self) -> ThreadPoolExecutor:
@@ -142,19 +143,25 @@ class _Threads:
     def enter(self) -> None:
         with self.lock:
             if self.fits == 0:
-                pools = _controller().select(user_api="blas").lib_controllers
-                self.before = max((pool.num_threads or 1 for pool in pools), default=1)
-                self.limiter = _controller().limit(limits=1, user_api="blas")
+                self.each_before = [library.num_threads or 1 for library in _blas()]
+                self.before = max(self.each_before, default=1)
+                self.limit([1] * len(self.each_before))
             self.fits += 1
 
     def leave(self) -> None:
         with self.lock:
             self.fits -= 1
             if self.fits == 0:
-                self.limiter.restore_original_limits()
+                self.limit(self.each_before)
                 if "executor" in vars(self):
                     self.executor.shutdown(wait=False)
                     del self.executor
+
+    @staticmethod
+    def limit(numbers: list[int]) -> None:
+        """So many threads for each of the libraries."""
+        for library, number in zip(_blas(), numbers, strict=True):
+            library.set_num_threads(number)
 
 
 _threads = _Threads()
@@ -220,5 +227,8 @@ def threads_for(multiplications: float) -> Iterator[None]:
     if multiplications < _LARGE_PRODUCT or _threads.fits != 1 or _threads.before == 1:
         yield
         return
-    with _controller().limit(limits=_threads.before, user_api="blas"):
+    _threads.limit(_threads.each_before)
+    try:
         yield
+    finally:
+        _threads.limit([1] * len(_threads.each_before))

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeGuard, runtime_checkable
 
 import numpy as np
 
@@ -47,6 +47,11 @@ class Block:
     X: AnyArray
     y: AnyArray | None = None
     weight: Array | None = None
+
+
+def is_row_blocks(X: object) -> TypeGuard["RowBlocks"]:
+    """Whether rows come in blocks; an array is told at once."""
+    return not isinstance(X, np.ndarray) and isinstance(X, RowBlocks)
 
 
 @runtime_checkable

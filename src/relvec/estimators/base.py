@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from relvec.data import RowBlocks
+from relvec.data import is_row_blocks
 from relvec.design import DESIGNS, Budget
 from relvec.estimators.attributes import OPTIONAL, fitted_attributes
 from relvec.estimators.callbacks import (
@@ -127,7 +127,7 @@ class SparseKernelModel(CallbackSupportMixin, BaseEstimator, ABC):
     def _keep(self, model: Any) -> None:
         """Become the estimator that was fitted."""
         for name in OPTIONAL:
-            if hasattr(self, name):
+            if name in vars(self):
                 delattr(self, name)
         for name, value in self._attributes(model).items():
             setattr(self, name, value)
@@ -233,12 +233,12 @@ class SparseKernelModel(CallbackSupportMixin, BaseEstimator, ABC):
         choice = self._kernel_choice
         count = n_drawn(self.candidates, n_kernels(self._learning, choice.number))
         rule = (0 if choice.selects_columns else count, self._seed())
-        if isinstance(X, RowBlocks):
+        if is_row_blocks(X):
             check_nothing_beside(y, sample_weight)
             if choice.precomputed:
                 msg = "kernel='precomputed' needs its matrix in memory, not in blocks"
                 raise ValueError(msg)
-            note_features(self, X)
+            note_features(self, X.n_features, X.feature_names)
             return in_blocks(X, *rule)
         X, y = self._rows(X, y, **checks)
         if choice.precomputed:
@@ -272,7 +272,7 @@ class SparseKernelModel(CallbackSupportMixin, BaseEstimator, ABC):
     def _predictive(self, X: Any) -> Any:
         """The distribution of the targets of some rows."""
         check_is_fitted(self)
-        if isinstance(X, RowBlocks):
+        if is_row_blocks(X):
             check_same_features(self, X)
             return self.model_.predictive(X)
         return self.model_.predictive(self._rows(X, reset=False))

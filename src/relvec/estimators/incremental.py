@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
-from relvec.data import RowBlocks
+from relvec.data import is_row_blocks
 from relvec.design import Budget
 from relvec.estimators.base import SparseKernelModel
 from relvec.estimators.outcomes import tell
@@ -107,12 +107,15 @@ class IncrementalModel(SparseKernelModel):
         self, X: Any, y: Any, sample_weight: Any, *, first: bool
     ) -> Iterator[tuple[AnyArray, Array, Array]]:
         """Validated rows with targets and weights, a block at a time."""
-        if not isinstance(X, RowBlocks):
+        if not is_row_blocks(X):
             X, y = self._rows(X, y, y_numeric=True, reset=first)
             yield X, as_floats("y", y, 1), as_weights(sample_weight, len(X))
             return
         check_nothing_beside(y, sample_weight)
-        (note_features if first else check_same_features)(self, X)
+        if first:
+            note_features(self, X.n_features, X.feature_names)
+        else:
+            check_same_features(self, X)
         for block in X:
             values = as_floats("y", targets_of(block), 1)
             if block.weight is None or block.weight.any():

@@ -8,7 +8,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 
 from relvec.design import DesignMatrix
-from relvec.evidence.hyperprior import Hyperprior
+from relvec.evidence.hyperprior import FLAT, Hyperprior
 from relvec.likelihoods import Likelihood, PseudoObservations
 from relvec.posterior import Posterior
 from relvec.typing import AnyArray, Array, Indices
@@ -29,7 +29,7 @@ class Problem:
     likelihood: Likelihood  # with the parameters to start from
     sample_weight: Array  # (N,) repetitions
     bias: int | None = None  # a column that does not count as a vector
-    hyperprior: Hyperprior = field(default_factory=Hyperprior)  # in the user's units
+    hyperprior: Hyperprior = field(default_factory=lambda: FLAT)  # in the user's units
     # (M,) α to start from, in the user's units: infinite for a function that is not in
     # the model yet, nan where the solver is to decide.
     start: Array | None = None

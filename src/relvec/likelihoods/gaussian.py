@@ -40,8 +40,9 @@ class Gaussian:
         The search begins with ``noise_variance``, or with a tenth of the targets'.
         """
         magnitude = root_mean_square(y, sample_weight) or abs(offset) or 1.0
-        mean = np.average(y, axis=0, weights=sample_weight)
-        variance = np.average((y - mean) ** 2, axis=0, weights=sample_weight)
+        weight = sample_weight[:, None]
+        mean = (y * weight).sum(axis=0) / weight.sum(axis=0)
+        variance = ((y - mean) ** 2 * weight).sum(axis=0) / weight.sum(axis=0)
         least = _LEAST_STARTING_NOISE * magnitude**2
         noise = np.maximum(_STARTING_NOISE * variance, least)
         if noise_variance is not None:
@@ -160,5 +161,5 @@ def root_mean_square(y: Array, sample_weight: Array) -> float:
             "hold: change its unit"
         )
         raise ValueError(msg)
-    squares = np.mean((y / peak) ** 2, axis=1)
-    return peak * float(np.sqrt(np.average(squares, weights=sample_weight)))
+    squares = ((y / peak) ** 2).mean(axis=1)
+    return peak * float(np.sqrt((squares * sample_weight).sum() / sample_weight.sum()))

@@ -100,8 +100,9 @@ class Candidates:
         """A function for each kernel and centre."""
         places, indices = centres.of(rows)
         groups = tuple(Group(kernel, places) for kernel in kernels)
-        by_kernel = np.repeat(np.arange(len(groups)), len(indices))
-        return cls(Basis(groups, bias), np.tile(indices, len(groups)), by_kernel)
+        by_kernel = np.arange(len(groups)).repeat(len(indices))
+        names = indices if len(groups) == 1 else np.tile(indices, len(groups))
+        return cls(Basis(groups, bias), names, by_kernel)
 
     def fewer(self, count: int) -> "Candidates":
         """Of every kernel so many functions, spread evenly over all."""

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from relvec.basis import Basis, blocks
-from relvec.data import RowBlocks
+from relvec.data import RowBlocks, is_row_blocks
 from relvec.evidence import EvidenceFit, Status
 from relvec.kernels import Kernel
 from relvec.modelling.families import Family
@@ -156,7 +156,7 @@ class FittedModel:
 
 def latent_of(model: Any, X: AnyArray | RowBlocks) -> tuple[Array, Array]:
     """Of rows in memory, or of blocks read one at a time."""
-    if not isinstance(X, RowBlocks):
+    if not is_row_blocks(X):
         return model.latent(X)
     means, variances = zip(*(model.latent(block.X) for block in X), strict=True)
     return np.concatenate(means), np.concatenate(variances)

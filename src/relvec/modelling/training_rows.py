@@ -93,11 +93,11 @@ class TrainingRows:
     @property
     def variance(self) -> float:
         """Of all entries of X."""
-        spread = self.spread
-        if spread is None:
-            spread = Spread()
-            for part, rows in self.rows.blocks(_TEMPORARIES * self.n_features):
-                spread = spread.joined(Spread.of(rows, self.weight[part]))
+        if self.spread is not None:
+            return self.spread.variance
+        spread = Spread()
+        for part, rows in self.rows.blocks(_TEMPORARIES * self.n_features):
+            spread = spread.joined(Spread.of(rows, self.weight[part]))
         return spread.variance
 
     @property

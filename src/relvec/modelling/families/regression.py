@@ -28,7 +28,7 @@ class Regression:
         values = as_floats("y", y, 1)
         offset = 0.0
         if self.centred:
-            offset = float(np.average(values, weights=rows.weight))
+            offset = float((values * rows.weight).sum() / rows.weight.sum())
         targets = _centred(values, offset)[:, None]
         noise = gaussian_noise(
             targets,
