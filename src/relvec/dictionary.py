@@ -96,11 +96,10 @@ class SparseBayes:
         """
         rows = as_floats("Phi", Phi, 2)
         if rows.shape[1] != self.n_basis:
-            msg = (
+            raise ValueError(
                 f"Phi has {rows.shape[1]} columns and the dictionary {self.n_basis}: "
                 "give all of them, in the same order"
             )
-            raise ValueError(msg)
         mean, variance = self.posterior.predict(rows[:, self.relevant])
         return mean[:, 0], variance[:, 0]
 
@@ -187,8 +186,7 @@ default="sequential"
         check_positive("max_seconds", max_seconds)
     check_level("random_state", random_state)
     if callback is not None and not callable(callback):
-        msg = f"callback must be a function of a snapshot; got {callback!r}"
-        raise ValueError(msg)
+        raise ValueError(f"callback must be a function of a snapshot; got {callback!r}")
     limits = Limits(max_iter, Deadline.after(max_seconds))
     matrix, targets, weights = _present_rows(Phi, y, sample_weight)
     if likelihood != "gaussian":
@@ -267,9 +265,8 @@ def _constant_column(matrix: Array) -> int:
     """The first column without variation."""
     constant = np.flatnonzero((np.ptp(matrix, axis=0) == 0) & (matrix[0] != 0))
     if constant.size == 0:
-        msg = (
+        raise ValueError(
             "init='bias' needs a constant column and Phi has none: add a column of "
             "ones or use init='projection'"
         )
-        raise ValueError(msg)
     return int(constant[0])

@@ -157,18 +157,16 @@ def _relevant_rows(fitted: Any) -> Indices:
     model = getattr(fitted, "best_estimator_", fitted)
     model = model[-1] if isinstance(model, Pipeline) else model
     if not hasattr(model, "relevance_"):
-        msg = (
+        raise ValueError(
             f"{type(model).__name__} has no relevance vectors: give RVR, RVC, or a "
             "pipeline or search that ends in one"
         )
-        raise ValueError(msg)
     matrix = isinstance(model.kernel, str) and model.kernel == "precomputed"
     columns = matrix and not get_tags(model).input_tags.pairwise
     if model.kernel is None or columns or np.any(model.relevance_ < 0):
-        msg = (
+        raise ValueError(
             "relevance_ does not count rows where features, columns of a matrix or "
             "centres of one's own are the dictionary: give a kernel, and leave "
             "candidates as it is"
         )
-        raise ValueError(msg)
     return np.unique(model.relevance_)

@@ -114,15 +114,13 @@ def predictive_log_likelihood_scorer(
 def _columns(y: AnyArray, classes: AnyArray, p: AnyArray) -> AnyArray:
     """Of every row, the column of its true class."""
     if y.ndim != 1 or classes.ndim != 1 or p.shape != (len(y), len(classes)):
-        msg = (
+        raise ValueError(
             f"probabilities has shape {p.shape}, y has {y.shape} and classes "
             f"{classes.shape}: give a row for each label in y and a column for each "
             "class"
         )
-        raise ValueError(msg)
     if len(y) == 0:
-        msg = "y is empty: give at least one row"
-        raise ValueError(msg)
+        raise ValueError("y is empty: give at least one row")
     if np.any(p < 0) or np.any(np.abs(p.sum(axis=1) - 1) > 1e-6):
         msg = "probabilities must not be negative, and those of a row must sum to 1"
         raise ValueError(msg)
@@ -131,9 +129,8 @@ def _columns(y: AnyArray, classes: AnyArray, p: AnyArray) -> AnyArray:
     column = order[place]
     unknown = classes[column] != y
     if np.any(unknown):
-        msg = (
+        raise ValueError(
             f"y holds labels that are not in classes: "
             f"{np.unique(y[unknown])[:5].tolist()}; the model has never seen them"
         )
-        raise ValueError(msg)
     return column

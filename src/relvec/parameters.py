@@ -113,11 +113,10 @@ def as_floats(name: str, values: Any, ndim: int) -> Array:
     except ValueError:
         array = np.empty(0, dtype=object)
     if array.dtype.kind not in "fiub":
-        msg = (
+        raise ValueError(
             f"{name} must be a dense array of real numbers; got "
             f"{type(values).__name__} of type {array.dtype}"
         )
-        raise ValueError(msg)
     if array.ndim != ndim:
         msg = f"{name} must have {ndim} dimension(s); got shape {array.shape}"
         raise ValueError(msg)
@@ -135,27 +134,24 @@ def as_weights(sample_weight: Any, n_samples: int) -> Array:
         sample_weight = np.full(n_samples, sample_weight)
     weights = as_floats("sample_weight", sample_weight, 1)
     if len(weights) != n_samples:
-        msg = (
+        raise ValueError(
             f"sample_weight must hold one number per row, {n_samples} in all; got "
             f"{len(weights)}"
         )
-        raise ValueError(msg)
     if np.any(weights < 0):
-        msg = (
+        raise ValueError(
             f"sample_weight must not be negative; got {weights.min()}: give rows to "
             "leave out a weight of zero"
         )
-        raise ValueError(msg)
     if not np.any(weights):
         msg = "sample_weight is zero for every row: at least one must be positive"
         raise ValueError(msg)
     smallest, largest = _SENSIBLE_WEIGHTS
     if weights.max() > largest or weights[weights > 0].min() < smallest:
-        msg = (
+        raise ValueError(
             f"sample_weight must lie between {smallest} and {largest} where it is not "
             "zero: it counts repetitions of a row"
         )
-        raise ValueError(msg)
     return weights
 
 
@@ -165,8 +161,7 @@ def optional_module(name: str, use: str, extra: str) -> Any:
         return import_module(name)
     except ImportError as error:
         remedy = f'pip install "relvec[{extra}]" installs it'
-        msg = f"{use}, which is not installed; {remedy}"
-        raise ImportError(msg) from error
+        raise ImportError(f"{use}, which is not installed; {remedy}") from error
 
 
 def _is_number(value: Any) -> bool:

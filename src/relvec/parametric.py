@@ -75,11 +75,10 @@ class Parametric:
             owner, _, inner = name.partition("__")
             if not (inner and _has_params(own.get(owner, known.get(owner)))):
                 words = ", ".join(repr(valid) for valid in self.get_params())
-                msg = (
+                raise ValueError(
                     f"{type(self).__name__} has no parameter {name!r}; its "
                     f"parameters are {words}"
                 )
-                raise ValueError(msg)
             nested.setdefault(owner, {})[inner] = params[name]
         return own, nested
 

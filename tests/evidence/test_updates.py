@@ -11,7 +11,6 @@ from relvec.data import noisy_sinc, two_mixtures
 from relvec.design import DenseDesign
 from relvec.evidence import (
     EM,
-    FLAT,
     FixedPoint,
     Hyperprior,
     Limits,
@@ -37,7 +36,7 @@ def regression(n_rows=40, seed=0, hyperprior=INFORMATIVE, weights=None, unit=1.0
     return Problem(design, targets, noise, weights, hyperprior=hyperprior)
 
 
-def classification(n_rows=60, seed=0, hyperprior=FLAT):
+def classification(n_rows=60, seed=0, hyperprior=Hyperprior()):
     X, y = two_mixtures(n_rows, seed=seed)
     Phi = np.column_stack([np.ones(n_rows), Gaussian(width=0.5)(X, X[::2])])
     weights = np.ones(n_rows)

@@ -84,11 +84,10 @@ def check_types(schema: Any, roles: Roles, where: str) -> None:
         return
     kind = schema.field(names[roles.target]).type
     if not _is_numeric(kind) and not _is_text(kind):
-        msg = (
+        raise ValueError(
             f"{where}, {roles.heading.label(roles.target)}: a target of type {kind} is "
             "not understood; turn it into numbers, booleans or text"
         )
-        raise ValueError(msg)
 
 
 def _is_numeric(kind: Any) -> bool:
@@ -144,5 +143,4 @@ def reading(path: str, remedy: str) -> Iterator[None]:
         if isinstance(error, OSError) and error.errno is not None:
             raise OSError(error.errno, error.strerror, path) from error
         one_line = " ".join(str(error).split()).rstrip(".")
-        msg = f"{path} cannot be read ({one_line}); {remedy}"
-        raise ValueError(msg) from error
+        raise ValueError(f"{path} cannot be read ({one_line}); {remedy}") from error

@@ -87,22 +87,20 @@ def _missing_or_infinite(value: Any) -> str:
 def checked_target(values: AnyArray, place: Place, label: str) -> AnyArray:
     """Numbers, booleans or text, none missing; text as numpy's own strings."""
     if values.ndim != 1:
-        msg = (
+        raise ValueError(
             f"{place.where}, {label}: a target has one value per row, and this one "
             f"has {values.ndim} dimensions; for a single column pass y.ravel()"
         )
-        raise ValueError(msg)
     if values.dtype.kind in "OT":  # T: numpy's strings of any length
         values = _unboxed(values, place, label)
     if values.dtype.kind == "f" and not np.isfinite(values).all():
         row = int(np.argmin(np.isfinite(values)))
         raise _bad_target(place, row, label, _missing_or_infinite(values[row]))
     if values.dtype.kind not in _KINDS:
-        msg = (
+        raise ValueError(
             f"{place.where}, {label}: a target of type {values.dtype} is not "
             "understood; turn it into numbers, booleans or text"
         )
-        raise ValueError(msg)
     return values
 
 
@@ -141,38 +139,34 @@ def checked_weight(values: AnyArray, place: Place, label: str) -> Array:
     """Finite weights of at least zero, as float64."""
     weight = as_numbers(values, place, label).astype(np.float64, copy=False)
     if weight.ndim != 1:
-        msg = f"{place.where}, {label}: weights must be one number per row"
-        raise ValueError(msg)
+        raise ValueError(f"{place.where}, {label}: weights must be one number per row")
     bad = ~(np.isfinite(weight) & (weight >= 0))
     if bad.any():
         row = int(np.argmax(bad))
-        msg = (
+        raise ValueError(
             f"{place.row(row)}, {label}: {weight[row]} is not a weight; weights are "
             "finite and not negative, zero for rows to leave out"
         )
-        raise ValueError(msg)
     return weight
 
 
 def check_length(name: str, values: AnyArray | None, n_rows: int, where: str) -> None:
     """As many values as there are rows, if there are any."""
     if values is not None and len(np.atleast_1d(values)) != n_rows:
-        msg = (
+        raise ValueError(
             f"{where}: {name} has {len(np.atleast_1d(values))} values and X has "
             f"{n_rows} rows; pass one value per row, in the same order"
         )
-        raise ValueError(msg)
 
 
 def same_kind(before: str | None, y: AnyArray | None, where: str) -> str:
     """What a target consists of, which must not change from block to block."""
     now = "absent" if y is None else _KINDS[y.dtype.kind]
     if before not in (None, now):
-        msg = (
+        raise ValueError(
             f"{where}: the target is {now} here and was {before} before; make it one "
             "kind throughout"
         )
-        raise ValueError(msg)
     return now
 
 

@@ -99,18 +99,16 @@ def csv_table(path: str) -> CsvTable:
 def _check_header(path: str, features: list[str]) -> None:
     """Names of features, and not a row of numbers or the numbers of the rows."""
     if all(_is_number(name) for name in features) and not "".join(features).isdigit():
-        msg = (
+        raise ValueError(
             f"{path} begins with numbers ({', '.join(features[:5])}) where the names "
             "of the columns should be; write a header as its first line"
         )
-        raise ValueError(msg)
     if any(not name.strip() for name in features):
-        msg = (
+        raise ValueError(
             f"{path} has a feature without a name, perhaps the numbers of the rows; "
             "write it without them (index=False in pandas), or leave the column out by "
             "naming the others in features"
         )
-        raise ValueError(msg)
 
 
 def _opened(path: str, conversion: Mapping[str, Any]) -> Any:
@@ -151,12 +149,11 @@ def explain(path: str, kinds: Mapping[int, str]) -> None:
         names = next(lines)
         for row, cells in enumerate(cells for cells in lines if cells):
             if len(cells) != len(names):
-                msg = (
+                raise ValueError(
                     f"{path}, line {lines.line_num}: {len(cells)} fields where the "
                     f"header has {len(names)}; correct the line, and put fields that "
                     "contain a comma in double quotes"
                 )
-                raise ValueError(msg)
             bad = [i for i in numbers if not _is_number(cells[i])]
             bad += [i for i in booleans if cells[i].strip() not in _TRUTHS]
             bad += [i for i in texts if _UNDECODED in cells[i]]

@@ -32,11 +32,10 @@ def found_files(source: Any) -> list[str]:
     files = [file for path in paths for file in _expanded(os.fspath(path))]
     for file in files:
         if kind_of(file) != kind_of(files[0]):
-            msg = (
+            raise ValueError(
                 f"{files[0]} and {file} are of different kinds; pass files of one "
                 "kind, for example by a pattern such as '*.parquet'"
             )
-            raise ValueError(msg)
     for file in files:
         if os.path.getsize(file) == 0:
             msg = f"{file} is empty (0 bytes); write it again or leave it out"
@@ -50,20 +49,18 @@ def kind_of(file: str) -> str:
     for ending, kind in KINDS.items():
         if name.endswith(ending):
             return kind
-    msg = (
+    raise ValueError(
         f"{file} is not of a known kind; the name must end in {', '.join(KINDS)}. "
         "Rename the file, convert it, or pass its rows as blocks"
     )
-    raise ValueError(msg)
 
 
 def _expanded(path: str) -> list[str]:
     if "://" in path:
-        msg = (
+        raise ValueError(
             f"{path} is not a local file; open it with pyarrow.dataset.dataset(...) "
             "and pass that"
         )
-        raise ValueError(msg)
     if os.path.isdir(path):
         return _folder(Path(path))
     if os.path.exists(path):
@@ -82,11 +79,10 @@ def _folder(folder: Path) -> list[str]:
     entries = sorted(p for p in folder.iterdir() if not p.name.startswith((".", "_")))
     inner = [entry for entry in entries if entry.is_dir()]
     if inner:
-        msg = (
+        raise ValueError(
             f"{folder} contains the folder {inner[0].name!r}; pass a pattern such as "
             f"{folder / '**' / '*.parquet'}, or a pyarrow.dataset"
         )
-        raise ValueError(msg)
     if not entries:
         msg = f"{folder} contains no files; check the name of the folder"
         raise FileNotFoundError(msg)

@@ -128,8 +128,7 @@ def mapped(path: str) -> AnyArray:
     try:
         return np.load(path, mmap_mode="r", allow_pickle=False)
     except (ValueError, EOFError) as error:
-        msg = (
+        raise ValueError(
             f"{path} cannot be read as a NumPy array ({error}); write it again with "
             "numpy.save, as numbers"
-        )
-        raise ValueError(msg) from error
+        ) from error

@@ -28,28 +28,25 @@ class Heading:
         if isinstance(column, Integral) and not isinstance(column, bool):
             return self._by_number(role, int(column))
         if not isinstance(column, str):
-            msg = (
+            raise ValueError(
                 f"{role} must be the name or the number of a column of {self.where}; "
                 f"got {type(column).__name__}"
             )
-            raise ValueError(msg)
         if self.names is None:
-            msg = (
+            raise ValueError(
                 f"{role} is {column!r}, but the columns of {self.where} have no names; "
                 "give the column's number"
             )
-            raise ValueError(msg)
         if column not in self.names:
             raise ValueError(self._missing(role, column, self.names))
         return self.names.index(column)
 
     def _by_number(self, role: str, number: int) -> int:
         if not -self.n_columns <= number < self.n_columns:
-            msg = (
+            raise ValueError(
                 f"{role}: {self.where} has no column number {number}; it has "
                 f"{self.n_columns}, numbered from 0"
             )
-            raise ValueError(msg)
         return number % self.n_columns
 
     def _missing(self, role: str, column: str, names: tuple[str, ...]) -> str:
@@ -64,20 +61,18 @@ class Heading:
         """Every name once."""
         twice = [name for name, n in Counter(self.names or ()).items() if n > 1]
         if twice:
-            msg = (
+            raise ValueError(
                 f"{self.where} has more than one column {twice[0]!r}; rename them so "
                 "that every name occurs once"
             )
-            raise ValueError(msg)
 
     def check_same(self, first: "Heading") -> None:
         """The columns of the first file or block, in the same order."""
         if self.n_columns != first.n_columns:
-            msg = (
+            raise ValueError(
                 f"{self.where} has {self.n_columns} columns and {first.where} has "
                 f"{first.n_columns}; every part must have the same columns"
             )
-            raise ValueError(msg)
         if self.names == first.names:
             return
         if self.names is None or first.names is None:
@@ -85,12 +80,11 @@ class Heading:
             raise ValueError(msg)
         pairs = zip(self.names, first.names, strict=True)
         number = next(i for i, (name, other) in enumerate(pairs) if name != other)
-        msg = (
+        raise ValueError(
             f"column number {number} is {self.names[number]!r} in {self.where} and "
             f"{first.names[number]!r} in {first.where}; every part must have the same "
             "columns in the same order"
         )
-        raise ValueError(msg)
 
 
 @dataclass(frozen=True)
@@ -144,11 +138,10 @@ def assign(heading: Heading, choice: Choice) -> Roles:
         features = _listed_features(heading, choice.features)
     for position in features:
         if position in taken:
-            msg = (
+            raise ValueError(
                 f"{heading.label(position)} is both {taken[position]} and among the "
                 "features; take it out of one of them"
             )
-            raise ValueError(msg)
     if not features:
         msg = f"{heading.where} has no column left to be a feature; name at least one"
         raise ValueError(msg)
@@ -157,8 +150,7 @@ def assign(heading: Heading, choice: Choice) -> Roles:
 
 def _listed_features(heading: Heading, features: Any) -> tuple[int, ...]:
     if isinstance(features, str | bytes) or not hasattr(features, "__iter__"):
-        msg = f"features must be a list of columns; got {features!r}"
-        raise ValueError(msg)
+        raise ValueError(f"features must be a list of columns; got {features!r}")
     positions = tuple(heading.position("features", column) for column in features)
     twice = [i for i, n in Counter(positions).items() if n > 1]
     if twice:

@@ -100,11 +100,10 @@ class FrameRows:
             return Heading(where, tuple(names), len(names))
         if names == list(range(len(names))):
             return Heading(where, None, len(names))
-        msg = (
+        raise ValueError(
             f"the columns of {where} are not all named by text, so that a number could "
             "mean a name or a place; frame.columns.astype(str) makes them text"
         )
-        raise ValueError(msg)
 
     def column(self, position: int) -> AnyArray:
         if hasattr(self.frame, "iloc"):
@@ -142,17 +141,15 @@ def array_rows(source: Any, where: str) -> ArrayRows:
 def check_array(shape: tuple[int, ...], dtype: np.dtype[Any], where: str) -> None:
     """Rows and columns of numbers, as far as shape and type tell."""
     if dtype.names is not None:
-        msg = (
+        raise ValueError(
             f"{where} is a record array; use numpy.lib.recfunctions."
             "structured_to_unstructured to make it an array of rows and columns"
         )
-        raise ValueError(msg)
     if len(shape) != 2:
-        msg = (
+        raise ValueError(
             f"{where} must be two-dimensional, rows by columns; got shape {shape}; "
             "X.reshape(-1, 1) makes a single feature of it"
         )
-        raise ValueError(msg)
     if dtype.kind not in "fiubO":
         msg = f"{where} must hold real numbers; got type {dtype}: convert it first"
         raise ValueError(msg)

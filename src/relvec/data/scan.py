@@ -151,11 +151,10 @@ def scan(
 def _same_blocks(source: RowBlocks, choice: Choice, block_rows: Any) -> RowBlocks:
     given = (choice.target, choice.features, choice.weight)
     if any(value is not None for value in given):
-        msg = (
+        raise ValueError(
             "the source is a RowBlocks, whose columns have been chosen already; leave "
             "out target, features and weight, or scan what it was made from"
         )
-        raise ValueError(msg)
     if block_rows is None:
         return source
     return ResizedBlocks(

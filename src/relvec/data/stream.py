@@ -49,11 +49,10 @@ class StreamBlocks:
 
     def __iter__(self) -> Iterator[Block]:
         if self.begun and not self.repeatable:
-            msg = (
+            raise ValueError(
                 "the blocks come from an iterator that has been used up, and this "
                 f"needs them again; {_REMEDY}"
             )
-            raise ValueError(msg)
         self.begun = True
         return self._blocks()
 
@@ -112,11 +111,10 @@ def _begun(source: Any) -> tuple[Callable[[], Iterator[Any]], Any, bool]:
 
 def _first_of(items: Any) -> Any:
     if not isinstance(items, Iterable):
-        msg = (
+        raise TypeError(
             "the function must return an iterable of blocks; it returned "
             f"{type(items).__name__}"
         )
-        raise TypeError(msg)
     for item in items:
         return item
     raise _nothing()
@@ -125,11 +123,10 @@ def _first_of(items: Any) -> Any:
 def _afresh(function: Callable[[], Iterable[Any]], earlier: Any) -> Iterator[Any]:
     items = function()
     if items is earlier and iter(items) is items:
-        msg = (
+        raise ValueError(
             "the function returned the same iterator twice, and some of its blocks are "
             "gone; it must make a fresh one at each call"
         )
-        raise ValueError(msg)
     return iter(items)
 
 
@@ -143,8 +140,7 @@ def _taken_apart(item: Any, where: str) -> Piece:
     if not isinstance(item, tuple):
         item = (item,)
     elif not 1 <= len(item) <= 3:
-        msg = f"{where} is a tuple of {len(item)}; a block is {_A_BLOCK}"
-        raise ValueError(msg)
+        raise ValueError(f"{where} is a tuple of {len(item)}; a block is {_A_BLOCK}")
     rows = _as_rows(item[0], where)
     extras = [None if part is None else np.atleast_1d(part) for part in item[1:]]
     for name, values in zip(("y", "weight"), extras, strict=False):
@@ -168,16 +164,14 @@ def _check_given_once(piece: Piece, roles: Roles, where: str) -> None:
     pairs = (("target", piece.y, roles.target), ("weight", piece.weight, roles.weight))
     for name, values, column in pairs:
         if values is not None and column is not None:
-            msg = (
+            raise ValueError(
                 f"{name} is a column of the blocks, but {where} also comes with one of "
                 f"its own; leave out {name}= or give blocks without it"
             )
-            raise ValueError(msg)
 
 
 def _same_weighting(before: bool | None, block: Block, where: str) -> bool:
     now = block.weight is not None
     if before not in (None, now):
-        msg = f"{where}: give weights with every block or with none"
-        raise ValueError(msg)
+        raise ValueError(f"{where}: give weights with every block or with none")
     return now

@@ -65,50 +65,45 @@ def _automatic(dictionary: Dictionary) -> Choice | None:
 def _dense_only(dictionary: Dictionary) -> Choice:
     choice = _dense(dictionary, f"{dictionary.words}, as asked for")
     if choice is None:
-        msg = (
+        raise ValueError(
             f"design='dense' would hold {dictionary.words}, and memory_budget is "
             f"{dictionary.budget.words}: use design='auto', fewer candidates (say "
             "candidates=2000), or a larger memory_budget"
         )
-        raise ValueError(msg)
     return choice
 
 
 def _sparse_only(dictionary: Dictionary) -> Choice:
     if not (dictionary.basis.compact and dictionary.in_memory):
-        msg = (
+        raise ValueError(
             "design='sparse' needs rows in memory and a kernel that vanishes at a "
             "distance, such as relvec.kernels.CompactMatern: use design='auto'"
         )
-        raise ValueError(msg)
     choice = _sparse(dictionary, most_density=1.0)
     if choice is None:
-        msg = (
+        raise ValueError(
             f"the values that are not zero among {dictionary.words} do not fit into a "
             f"memory_budget of {dictionary.budget.words}: narrow the kernel's support, "
             "raise memory_budget or use design='auto'"
         )
-        raise ValueError(msg)
     return choice
 
 
 def _low_rank_only(dictionary: Dictionary) -> Choice:
     if not dictionary.basis.positive_definite:
-        msg = (
+        raise ValueError(
             "design='low-rank' needs a kernel known to be positive definite, such as "
             "'rbf': use design='auto' for this one"
         )
-        raise ValueError(msg)
     choice = _low_rank(dictionary, saving=1)
     if choice is None:
         most = _most_pivots(dictionary, saving=1)
-        msg = (
+        raise ValueError(
             f"design='low-rank' would need more than {most} pivots "
             f"for {dictionary.words}, within a memory_budget of "
             f"{dictionary.budget.words}: widen the kernel (smaller gamma), raise "
             "memory_budget or use design='auto'"
         )
-        raise ValueError(msg)
     return choice
 
 

@@ -73,8 +73,7 @@ class Rows:
                 number += len(rows)
         if read != expected:
             more = "more" if read > expected else f"only {read}"
-            msg = (
+            raise ValueError(
                 f"the source gave {expected} rows at first and {more} when read again: "
                 "it must give the same rows, in the same order, each time"
             )
-            raise ValueError(msg)

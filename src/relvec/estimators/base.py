@@ -151,11 +151,10 @@ class SparseKernelModel(CallbackSupportMixin, BaseEstimator, ABC):
         check_flag("fit_intercept", self.fit_intercept)
         check_level("verbose", self.verbose)
         if as_solver(self.solver).begins_with_constant and not self.fit_intercept:
-            msg = (
+            raise ValueError(
                 "init='bias' starts from the constant, which fit_intercept=False "
                 "leaves out: set fit_intercept=True or init='projection'"
             )
-            raise ValueError(msg)
         self._check_candidates_count(choice)
 
     def _check_candidates_count(self, choice: KernelChoice) -> None:
@@ -166,11 +165,10 @@ class SparseKernelModel(CallbackSupportMixin, BaseEstimator, ABC):
             given = repr(self.candidates)
             if is_centres(self.candidates):
                 given = f"{type(self.candidates).__name__} of centres"
-            msg = (
+            raise ValueError(
                 f"candidates={given} has no use with kernel={self.kernel!r}, whose "
                 "candidates are the columns of X: leave it at 'auto'"
             )
-            raise ValueError(msg)
 
     @property
     def _kernel_choice(self) -> KernelChoice:
@@ -248,8 +246,7 @@ class SparseKernelModel(CallbackSupportMixin, BaseEstimator, ABC):
 
     @property
     def _feature_names(self) -> tuple[str, ...] | None:
-        names = getattr(self, "feature_names_in_", None)
-        return None if names is None else tuple(names)
+        return tuple(getattr(self, "feature_names_in_", ())) or None
 
     def _rows(self, X: Any, *y: Any, **checks: Any) -> Any:
         """Validated rows, and targets: a table of numbers, or of objects."""
@@ -287,8 +284,7 @@ class SparseKernelModel(CallbackSupportMixin, BaseEstimator, ABC):
             return weights
         if isinstance(self.kernel, str) and self.kernel == "linear":
             return self.dual_coef_ @ self.relevance_vectors_
-        msg = "coef_ exists only for kernel='linear' and kernel=None"
-        raise AttributeError(msg)
+        raise AttributeError("coef_ exists only for kernel='linear' and kernel=None")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -188,33 +188,29 @@ random_state, verbose : object
         top_down = self._solver().begins_with_all is not None
         if self.multi_class == Mrvm1("moments") and top_down:
             # Its fixed points ask for more digits than cavities have.
-            msg = (
+            raise ValueError(
                 "Mrvm1(posterior='moments') is searched function by function: leave "
                 f"solver at 'sequential'; got {self.solver!r}"
             )
-            raise ValueError(msg)
 
     def _check_beside_mrvm2(self) -> None:
         """Refuse what its own solver would not look at."""
         if not isinstance(self.solver, str) or self.solver != "sequential":
-            msg = (
+            raise ValueError(
                 "multi_class='mrvm2' is a solver of its own: leave solver at "
                 f"'sequential'; got {self.solver!r}"
             )
-            raise ValueError(msg)
         if self.tol != _DEFAULT_TOL:
-            msg = (
+            raise ValueError(
                 f"tol={self.tol!r} is not what multi_class='mrvm2' ends by: give it a "
                 "tol of its own, multi_class=Mrvm2(convergence='A', tol=...)"
             )
-            raise ValueError(msg)
         learning = self.kernel_learning
         if isinstance(learning, str) and learning == "weights":
-            msg = (
+            raise ValueError(
                 "kernel_learning='weights' needs priors that all classes share, and "
                 "multi_class='mrvm2' has one for each: choose another"
             )
-            raise ValueError(msg)
 
     @property
     def _mrvm2(self) -> Mrvm2 | None:
@@ -353,8 +349,7 @@ random_state, verbose : object
 
 def _check_several(classes: AnyArray) -> None:
     if len(classes) < 2:
-        msg = (
+        raise ValueError(
             f"y holds one class only, {classes.tolist()}: RVC needs rows of at least "
             "two classes with positive sample_weight"
         )
-        raise ValueError(msg)

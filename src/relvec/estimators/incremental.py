@@ -133,12 +133,11 @@ class IncrementalModel(SparseKernelModel):
         found = Candidates.of(kernels, centres, rows, bias=bias)
         budget = Budget(as_bytes("memory_budget", self.memory_budget))
         if len(found.basis) > budget.most_functions:
-            msg = (
+            raise ValueError(
                 f"partial_fit keeps the inner products of all {len(found.basis):,} "
                 f"functions, and a memory_budget of {budget.words} holds those of "
                 f"{budget.most_functions:,}: raise it, or set candidates to fewer"
             )
-            raise ValueError(msg)
         origin = np.average(y, weights=weights) if self.fit_intercept else 0.0
         return Accumulated.empty(found, rows.features, float(origin))
 

@@ -110,20 +110,18 @@ class KernelChoice:
     def _check_one(self, kernel: Any) -> None:
         whole = kernel is None or (isinstance(kernel, str) and kernel == "precomputed")
         if self.several and whole:
-            msg = (
+            raise ValueError(
                 f"kernel={kernel!r} cannot be one of several kernels: for features "
                 "beside kernels use relvec.kernels.Linear(), for precomputed values "
                 "put all columns side by side"
             )
-            raise ValueError(msg)
         known = isinstance(kernel, str) and kernel in KERNEL_NAMES
         if isinstance(kernel, type) or not (known or whole or callable(kernel)):
             words = ", ".join(repr(name) for name in KERNEL_NAMES)
-            msg = (
+            raise ValueError(
                 f"kernel must be one of {words}, a callable, a list of these or None; "
                 f"got {kernel!r}"
             )
-            raise ValueError(msg)
 
     @property
     def several(self) -> bool:
@@ -204,15 +202,13 @@ def check_by_class(kernel: Any, multi_class: Any) -> None:
     if not isinstance(kernel, dict):
         return
     if multi_class not in ONE_AGAINST:
-        msg = (
+        raise ValueError(
             "kernel is a dict, a kernel for each of several classifiers, and "
             f"multi_class={multi_class!r} makes one model of all classes: give one "
             "kernel or a list of kernels, or set multi_class to 'ovr' or 'ovo'"
         )
-        raise ValueError(msg)
     if not kernel:
-        msg = "kernel={} is empty: give a kernel for each classifier"
-        raise ValueError(msg)
+        raise ValueError("kernel={} is empty: give a kernel for each classifier")
 
 
 def by_classifier(kernel: Any, keys: list[Any]) -> list[Any]:
@@ -228,10 +224,9 @@ def by_classifier(kernel: Any, keys: list[Any]) -> list[Any]:
     }
     found = [f"{what} {names}" for what, names in wrong.items() if names]
     if found:
-        msg = (
+        raise ValueError(
             f"kernel, a dict, {' and '.join(found)}: its keys must be {keys}, classes "
             "for multi_class='ovr' (of two classes the second), pairs of them in the "
             "order of classes_ for 'ovo'"
         )
-        raise ValueError(msg)
     return [kernel[key] for key in keys]

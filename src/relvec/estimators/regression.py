@@ -40,10 +40,9 @@ class RVR(RegressorMixin, IncrementalModel):
 LengthScales or Adaptive, optional
         What is learned of the kernel during the fit: one length scale, one for each
         feature, the better of these two; one for each vector, or for each vector and
-        feature, with fewer vectors than the kernel as it is given, unless they halve
-        the squared error. In a list the one kernel that has length scales learns. With
-        "weights" a list of kernels is mixed into one, a convex combination whose
-        weights are learned from the evidence; otherwise each has functions of its own.
+        feature. In a list the one kernel that has length scales learns. With "weights"
+        a list of kernels is mixed into one, a convex combination whose weights are
+        learned from the evidence; otherwise each has functions of its own.
         A :class:`LengthScales` says how kernels are judged and where the search begins;
         an :class:`Adaptive` is the algorithm of [3]_.
     solver : {"sequential", "mackay", "em", "variational"}, BottomUp or TopDown, \

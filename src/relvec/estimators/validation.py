@@ -91,18 +91,16 @@ def check_columns(X: AnyArray, candidates: Any) -> None:
     n_columns = X.shape[1]
     if isinstance(candidates, Integral):
         if n_columns != candidates:
-            msg = (
+            raise ValueError(
                 f"the kernel matrix has {n_columns} columns and candidates is "
                 f"{candidates}: for kernel='precomputed' it is the number of columns"
             )
-            raise ValueError(msg)
     elif n_columns != len(X):
-        msg = (
+        raise ValueError(
             "kernel='precomputed' needs a square matrix to fit on, the kernel "
             f"between all training rows; got X of shape {X.shape}. If its columns are "
             f"other centres, say so with candidates={n_columns}"
         )
-        raise ValueError(msg)
 
 
 def check_candidates(value: Any) -> None:
@@ -110,11 +108,10 @@ def check_candidates(value: Any) -> None:
     if is_centres(value) or (isinstance(value, str) and value in {"auto", "all"}):
         return
     if isinstance(value, str):
-        msg = (
+        raise ValueError(
             "candidates must be 'auto', 'all', a number of rows or an array of "
             f"centres; got {value!r}"
         )
-        raise ValueError(msg)
     check_count("candidates", value)
 
 
@@ -141,11 +138,10 @@ def as_centres(candidates: Any, rows: TrainingRows) -> AnyArray:
         centres = as_floats("candidates", candidates, 2)
     if centres is None or len(centres) == 0 or centres.shape[1] != rows.n_features:
         shape = np.shape(candidates if centres is None else centres)
-        msg = (
+        raise ValueError(
             f"candidates has shape {shape}: give at least one centre, each "
             f"with the {rows.n_features} features of X"
         )
-        raise ValueError(msg)
     return centres
 
 
@@ -198,11 +194,10 @@ def _is_object(item: Any) -> bool:
 def check_nothing_beside(y: Any, sample_weight: Any) -> None:
     """Refuse what blocks have themselves."""
     if y is not None or sample_weight is not None:
-        msg = (
+        raise ValueError(
             "blocks of rows bring their targets and weights along: name their columns "
             "in relvec.data.scan and leave out y and sample_weight"
         )
-        raise ValueError(msg)
 
 
 def note_features(estimator: Any, number: int, names: list[str] | None) -> None:
@@ -217,15 +212,13 @@ def note_features(estimator: Any, number: int, names: list[str] | None) -> None:
 def check_same_features(estimator: Any, blocks: RowBlocks) -> None:
     """Refuse blocks with other features than those of the fit."""
     if blocks.n_features != estimator.n_features_in_:
-        msg = (
+        raise ValueError(
             f"the blocks have {blocks.n_features} features and the model was fitted "
             f"with {estimator.n_features_in_}: name the same ones in scan(features=...)"
         )
-        raise ValueError(msg)
     names, fitted = blocks.feature_names, getattr(estimator, "feature_names_in_", None)
     if names is not None and fitted is not None and list(fitted) != list(names):
-        msg = (
+        raise ValueError(
             f"the blocks have features {names} and the model was fitted with "
             f"{list(fitted)}: give them in that order, scan(features=[...])"
         )
-        raise ValueError(msg)

@@ -3,14 +3,13 @@
 from relvec.evidence.base import (
     Callback,
     EvidenceFit,
-    EvidenceMaximiser,
     Problem,
     Snapshot,
     Status,
 )
 from relvec.evidence.deadline import Deadline
 from relvec.evidence.fixed_point import FixedPoint
-from relvec.evidence.hyperprior import FLAT, Hyperprior
+from relvec.evidence.hyperprior import Hyperprior
 from relvec.evidence.maximise import Limits, maximise
 from relvec.evidence.mrvm2 import Mrvm2
 from relvec.evidence.polished import Polished
@@ -31,12 +30,10 @@ from relvec.evidence.updates import EM, MacKay, Variational
 
 __all__ = [
     "EM",
-    "FLAT",
     "BottomUp",
     "Callback",
     "Deadline",
     "EvidenceFit",
-    "EvidenceMaximiser",
     "FixedPoint",
     "Hyperprior",
     "Limits",

@@ -73,8 +73,7 @@ def as_hyperprior(value: Any) -> Hyperprior:
     try:
         return Hyperprior(*value)
     except TypeError:
-        msg = (
+        raise ValueError(
             "hyperprior must be None, a Hyperprior or its four numbers (a, b, c, d); "
             f"got {value!r}"
-        )
-        raise ValueError(msg) from None
+        ) from None

@@ -217,11 +217,10 @@ class TopDown(Solver):
         if self.polish is not None:
             check_flag("polish", self.polish)
         if self.polish and own is not None:
-            msg = (
+            raise ValueError(
                 f"polish=True goes on with the evidence, and {own} maximises something "
                 "else: leave out one of the two"
             )
-            raise ValueError(msg)
 
     @property
     def _own_objective(self) -> str | None:
@@ -279,11 +278,10 @@ def check_noise_settings(solver: Solver, known: str) -> None:
     """Refuse settings of a noise that is not estimated, saying why it is not."""
     if solver.noise_settings:
         names = " and ".join(solver.noise_settings)
-        msg = (
+        raise ValueError(
             f"{names} of solver={solver!r} is about a noise that is estimated, and "
             f"{known}: leave out one of the two"
         )
-        raise ValueError(msg)
 
 
 def as_solver(solver: Any) -> BottomUp | TopDown:

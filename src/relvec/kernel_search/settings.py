@@ -53,11 +53,10 @@ class LengthScales(Parametric):
         check_choice("criterion", self.criterion, JUDGES)
         check_count("n_restarts", self.n_restarts)
         if self.adaptive and self.criterion == "cv":
-            msg = (
+            raise ValueError(
                 "criterion='cv' judges length scales that all vectors share: choose "
                 f"another for kernel_learning={self.mode!r}"
             )
-            raise ValueError(msg)
 
     @property
     def adaptive(self) -> bool:
@@ -124,15 +123,13 @@ def as_learning(value: Any, kernel: Any) -> Learning | None:
         return LengthScales(value)
     if not (isinstance(value, str) and value == "weights"):
         words = ", ".join(repr(mode) for mode in (*MODES, "weights"))
-        msg = (
+        raise ValueError(
             f"kernel_learning must be None, one of {words}, a LengthScales or an "
             f"Adaptive; got {value!r}"
         )
-        raise ValueError(msg)
     if not (isinstance(kernel, list | tuple) and len(kernel) > 1):
-        msg = (
+        raise ValueError(
             "kernel_learning='weights' mixes several kernels: give a list of two or "
             f"more; got kernel={kernel!r}"
         )
-        raise ValueError(msg)
     return KernelWeights()

@@ -67,11 +67,10 @@ class Checked:
 def checked_dense(values: Any, name: str, expected: tuple[int, int]) -> AnyArray:
     """What kernel ``name`` returned, if it is a matrix of finite numbers."""
     if issparse(values):
-        msg = (
+        raise ValueError(
             f"kernel {name} returned a sparse matrix; give it an attribute compact "
             "that is True if it always does, or let it return an array"
         )
-        raise ValueError(msg)
     array = np.asarray(values)
     _check(array, array.shape, name, expected)
     return array
@@ -81,11 +80,10 @@ def checked_sparse(values: Any, name: str, expected: tuple[int, int]) -> Any:
     """The same of a compact kernel, as a canonical matrix that is nobody else's."""
     sparse = issparse(values)
     if not sparse:
-        msg = (
+        raise ValueError(
             f"kernel {name} says that it is compact, and returned "
             f"{type(values).__name__}; it must return a sparse matrix of scipy"
         )
-        raise ValueError(msg)
     matrix = csr_array(values, copy=True)
     _check(matrix.data, matrix.shape, name, expected)
     matrix.sum_duplicates()
@@ -96,20 +94,17 @@ def _check(
     values: AnyArray, shape: tuple[int, ...], name: str, expected: tuple[int, int]
 ) -> None:
     if shape != expected:
-        msg = (
+        raise ValueError(
             f"kernel {name} returned shape {shape} for inputs of {expected[0]} "
             f"and {expected[1]} rows; it must return {expected}, one value per pair"
         )
-        raise ValueError(msg)
     if not np.isrealobj(values) or values.dtype.kind not in "fiub":
-        msg = (
+        raise ValueError(
             f"kernel {name} returned values of type {values.dtype}; it must "
             "return real numbers"
         )
-        raise ValueError(msg)
     if not np.isfinite(values).all():
-        msg = (
+        raise ValueError(
             f"kernel {name} returned NaN or infinity; scale the features or "
             "change its parameters so that every value is finite"
         )
-        raise ValueError(msg)

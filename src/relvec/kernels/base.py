@@ -155,12 +155,10 @@ class KernelFunction(Parametric, ABC):
         return self._paired(X, X)
 
     def _gradients(self, X: Array, Z: Array) -> dict[str, Array]:
-        msg = f"{type(self).__name__} has no derivatives by its parameters"
-        raise TypeError(msg)
+        raise TypeError(f"{type(self).__name__} has no derivatives by its parameters")
 
     def _centre_gradient(self, X: Array, Z: Array) -> Array:
-        msg = f"{type(self).__name__} has no derivative by its centres"
-        raise TypeError(msg)
+        raise TypeError(f"{type(self).__name__} has no derivative by its centres")
 
     def __add__(self, other: Any) -> "KernelFunction":
         if isinstance(other, Real):

@@ -19,19 +19,17 @@ def check_scale(name: str, value: Any) -> None:
         scales = np.empty((0, 0))
     numbers = scales.dtype.kind in "fiu" and scales.ndim <= 1 and scales.size > 0
     if not numbers or not np.all((scales > 0) & np.isfinite(scales)):
-        msg = f"{name} must be positive and finite; got {value!r}"
-        raise ValueError(msg)
+        raise ValueError(f"{name} must be positive and finite; got {value!r}")
 
 
 def feature_scales(name: str, value: Any, n_features: int) -> Array:
     """The number, or the numbers of all features that the kernel sees."""
     scales = np.asarray(value, dtype=np.float64)
     if scales.ndim and len(scales) != n_features:
-        msg = (
+        raise ValueError(
             f"{name} has {len(scales)} entries and the kernel sees {n_features} "
             "features: give one number, or one for every feature"
         )
-        raise ValueError(msg)
     return scales
 
 
@@ -44,11 +42,10 @@ def check_columns(columns: Any) -> None:
     except ValueError:
         chosen = np.empty(0)
     if chosen.ndim != 1 or chosen.dtype.kind not in "iub" or len(chosen) == 0:
-        msg = (
+        raise ValueError(
             "columns must be None, a slice, or a list of feature numbers or of flags, "
             f"such as [0, 2]; got {columns!r}"
         )
-        raise ValueError(msg)
 
 
 def chosen_columns(columns: Any, n_features: int) -> Indices:
@@ -60,11 +57,10 @@ def chosen_columns(columns: Any, n_features: int) -> Indices:
         msg = f"columns is {columns!r}, which does not fit {n_features} features"
         raise ValueError(msg) from None
     if len(chosen) == 0 or len(np.unique(chosen)) < len(chosen):
-        msg = (
+        raise ValueError(
             f"columns is {columns!r}, which of {n_features} features must choose at "
             "least one, and none twice"
         )
-        raise ValueError(msg)
     return chosen
 
 
@@ -72,9 +68,8 @@ def checked_rows(name: str, rows: Any) -> Array:
     """Rows in double precision; whether they are finite is not looked at."""
     array = np.asarray(rows)
     if array.ndim != 2 or array.dtype.kind not in "fiub":
-        msg = (
+        raise ValueError(
             f"{name} must be a dense array of rows, (n_rows, n_features), of real "
             f"numbers; got shape {array.shape} of type {array.dtype}"
         )
-        raise ValueError(msg)
     return array.astype(np.float64, copy=False)

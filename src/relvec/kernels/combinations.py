@@ -198,8 +198,7 @@ class Product(_Pair):
 
 def _check_kernel(name: str, value: Any) -> None:
     if not isinstance(value, KernelFunction):
-        msg = (
+        raise TypeError(
             f"{name} must be one of relvec's kernels, or a kernel of scikit-learn's "
             f"gaussian_process in a GaussianProcessKernel; got {value!r}"
         )
-        raise TypeError(msg)

@@ -100,12 +100,11 @@ class CompactMatern(Matern):
         if self.exponent is None:
             return least
         if self.exponent < least:
-            msg = (
+            raise ValueError(
                 f"exponent is {self.exponent!r}, and of {n_features} features the "
                 f"kernel is positive definite only from {least} on: raise it, or "
                 "leave it to the default"
             )
-            raise ValueError(msg)
         return float(self.exponent)
 
     def _matrix(self, X: Array, Z: Array) -> Any:

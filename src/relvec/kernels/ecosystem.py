@@ -52,11 +52,10 @@ class GaussianProcessKernel(KernelFunction):
         wanted = ("diag", "theta", "hyperparameters")
         fitting = callable(self.kernel) and not isinstance(self.kernel, type)
         if not fitting or not all(hasattr(self.kernel, name) for name in wanted):
-            msg = (
+            raise ValueError(
                 "kernel must be a kernel of sklearn.gaussian_process.kernels, made "
                 f"with its parameters; got {self.kernel!r}"
             )
-            raise ValueError(msg)
 
     @property
     def requires_vector_input(self) -> bool:

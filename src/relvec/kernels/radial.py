@@ -31,11 +31,10 @@ class Radial(KernelFunction):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.length_scale is not None and self.width is not None:
-            msg = (
+            raise ValueError(
                 "width is √2 times length_scale: give one of them, not both; got "
                 f"length_scale={self.length_scale!r} and width={self.width!r}"
             )
-            raise ValueError(msg)
         for name in ("length_scale", "width"):
             if getattr(self, name) is not None:
                 check_scale(name, getattr(self, name))

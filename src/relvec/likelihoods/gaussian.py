@@ -141,11 +141,10 @@ def gaussian_noise(
         return Gaussian.starting(y, sample_weight, offset, initial)
     least = _LEAST_KNOWN_NOISE * root_mean_square(y, sample_weight) ** 2
     if noise_variance < least:
-        msg = (
+        raise ValueError(
             f"noise_variance={noise_variance!r} is too small beside the mean square of "
             f"y for floating point: give at least {least:.0e}"
         )
-        raise ValueError(msg)
     return Gaussian.known(noise_variance, y.shape[1])
 
 
@@ -156,10 +155,9 @@ def root_mean_square(y: Array, sample_weight: Array) -> float:
         return 0.0
     smallest, largest = SQUARABLE
     if not smallest < peak < largest:
-        msg = (
+        raise ValueError(
             f"y is of the order of {peak:.0e}, whose square floating point cannot "
             "hold: change its unit"
         )
-        raise ValueError(msg)
     squares = ((y / peak) ** 2).mean(axis=1)
     return peak * float(np.sqrt((squares * sample_weight).sum() / sample_weight.sum()))

@@ -2,7 +2,7 @@
 
 from relvec.modelling.accumulation import Accumulated
 from relvec.modelling.candidates import AtRows, Candidates, Centres, Given, InColumns
-from relvec.modelling.coupling import ONE_AGAINST, Coupling, coupling_for
+from relvec.modelling.coupling import ONE_AGAINST, coupling_for
 from relvec.modelling.families import (
     SINGLE_MODELS,
     Family,
@@ -18,7 +18,6 @@ from relvec.modelling.pairwise import Fit, PairwiseModel, fit_pairwise
 from relvec.modelling.specification import Specification
 from relvec.modelling.training_rows import (
     TrainingRows,
-    features_of,
     in_arrays,
     in_blocks,
     targets_of,
@@ -32,7 +31,6 @@ __all__ = [
     "AtRows",
     "Candidates",
     "Centres",
-    "Coupling",
     "Family",
     "Fit",
     "FittedModel",
@@ -48,7 +46,6 @@ __all__ = [
     "TrainingSet",
     "class_family",
     "coupling_for",
-    "features_of",
     "fit",
     "fit_accumulated",
     "fit_candidates",

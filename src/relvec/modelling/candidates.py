@@ -160,12 +160,11 @@ def _affordable(
     n_kernels = len(dictionary.basis.groups)
     affordable = min(_FEWER_CANDIDATES, dictionary.most_functions - 1) // n_kernels
     if affordable < 1 or not adjustable:
-        msg = (
+        raise ValueError(
             f"nothing of {dictionary.words} fits into a memory_budget of "
             f"{dictionary.budget.words}, which allows {max(affordable, 0)} candidates: "
             "raise it, or set candidates to fewer; for kernel=None, leave out features"
         )
-        raise ValueError(msg)
     largest = max(map(len, candidates.basis.groups))
     return candidates.fewer(min(affordable, largest))
 
@@ -174,12 +173,11 @@ def _check_all_at_once(solver: str, dictionary: Dictionary) -> None:
     """Refuse what a solver that begins with all functions could not hold."""
     n_rows, n_basis = dictionary.shape
     if not dictionary.budget.holds(n_basis * (_SQUARES * n_basis + _COLUMNS * n_rows)):
-        msg = (
+        raise ValueError(
             f"{solver} begins with all of {dictionary.words}, and what it computes "
             f"does not fit into a memory_budget of {dictionary.budget.words}: use "
             "another that does not, or set candidates to fewer"
         )
-        raise ValueError(msg)
 
 
 def _first_of_equals(rows: AnyArray) -> Indices:

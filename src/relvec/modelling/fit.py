@@ -123,9 +123,8 @@ def _problem(
 def _searched(
     spec: Specification, problem: Problem, named: _Named, monitor: Monitor
 ) -> FittedModel:
-    search = Search(
-        spec.tol, spec.seed, spec.family.price, 0 if spec.intercept else None
-    )
+    constant = 0 if spec.intercept else None
+    search = Search(spec.tol, spec.seed, spec.family.price, constant)
     with monitor(lambda found: named.fitted(spec, found)) as callback:
         found = solved(problem, spec.solver, search, spec.limits, callback)
     return named.fitted(spec, found)

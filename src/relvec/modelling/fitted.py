@@ -44,11 +44,10 @@ class FittedModel:
     def latent(self, X: AnyArray) -> tuple[Array, Array]:
         """Mean and variance of η, (n_rows, outputs) each, in blocks of rows."""
         if np.ndim(X) != 2 or np.shape(X)[1] != self.features.number:
-            msg = (
+            raise ValueError(
                 f"X has shape {np.shape(X)}: give a table of {self.features.number} "
                 "features, as the model was fitted on"
             )
-            raise ValueError(msg)
         n_outputs = len(self.posterior.mean)
         mean = np.empty((len(X), n_outputs))
         variance = np.empty((len(X), n_outputs))

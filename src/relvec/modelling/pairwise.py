@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -19,24 +19,13 @@ from relvec.modelling.predictive import ClassDistribution
 from relvec.modelling.same_functions import function_keys
 from relvec.modelling.specification import Specification
 from relvec.modelling.training_rows import TrainingRows
-from relvec.modelling.training_set import TrainingSet
 from relvec.typing import AnyArray, Array, Indices
 
 _SHOWN = 5  # classifiers named in a message
 
 
-class Fit(Protocol):
-    """A function that fits one model, its kernel learned or not."""
-
-    def __call__(
-        self,
-        spec: Specification,
-        data: TrainingSet,
-        *,
-        start: FittedModel | None = None,
-        monitor: Monitor = silent,
-    ) -> FittedModel:
-        """The model."""
+# ``fit``, or another function of its arguments that learns the kernel as well.
+Fit = Callable[..., FittedModel]
 
 
 def fit_pairwise(
@@ -74,7 +63,7 @@ def fit_pairwise(
 
 @dataclass(frozen=True, eq=False)
 class PairwiseModel:
-    """Binary models as one: the functions of all, each once.
+    """Binary models as one, which has the functions of all, each once.
 
     The first axis of weights and precisions is that of the models; where one does not
     use a function, its weight is zero and its precision infinite.
@@ -97,7 +86,6 @@ class PairwiseModel:
 
     @property
     def labels(self) -> AnyArray:
-        """Of the classes."""
         return self.coupling.labels
 
     def start_for(self, key: Any) -> FittedModel | None:
@@ -126,12 +114,10 @@ class PairwiseModel:
 
     @property
     def log_evidence(self) -> float:
-        """The sum."""
         return float(sum(one.log_evidence for one in self.models))
 
     @property
     def n_iter(self) -> int:
-        """Steps of all searches."""
         return sum(one.n_iter for one in self.models)
 
     @property
@@ -149,12 +135,10 @@ class PairwiseModel:
 
     @property
     def intercept(self) -> Array:
-        """One for each model."""
         return np.array([one.intercept for one in self.models])
 
     @property
     def intercept_precision(self) -> Array:
-        """One for each model."""
         return np.array([one.intercept_precision for one in self.models])
 
     @cached_property
@@ -184,27 +168,22 @@ class PairwiseModel:
 
     @property
     def indices(self) -> Indices:
-        """Of the functions' rows or columns."""
         return self._names[:, 1]
 
     @property
     def kernel_indices(self) -> Indices:
-        """Of their kernels."""
         return self._names[:, 0]
 
     @property
     def centres(self) -> AnyArray:
-        """As rows were given; empty if functions are columns."""
         return self._of_functions([one.centres for one in self.models])
 
     @property
     def weights(self) -> Array:
-        """(models, functions)."""
         return self._by_model([one.weights for one in self.models], 0.0)
 
     @property
     def prior_precision(self) -> Array:
-        """(models, functions)."""
         return self._by_model([one.prior_precision for one in self.models], np.inf)
 
     @property

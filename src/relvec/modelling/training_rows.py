@@ -109,11 +109,10 @@ class TrainingRows:
         """At most so many rows that are in memory, by chance, ascending."""
         known = np.arange(len(self)) if self.in_memory else self.sample.indices
         if len(known) == 0:
-            msg = (
+            raise ValueError(
                 "kernel_learning needs some rows in memory, and of these blocks none "
                 "was drawn: leave candidates at 'auto' or set it to a number"
             )
-            raise ValueError(msg)
         return known[_drawn(len(known), count, self.seed)]
 
     def subset(self, chosen: Indices) -> "TrainingRows":
@@ -176,12 +175,11 @@ def in_blocks(
 ) -> tuple[TrainingRows, AnyArray]:
     """One pass over a source, of which targets, weights and drawn rows stay."""
     if not blocks.repeatable:
-        msg = (
+        raise ValueError(
             "fit goes over the rows several times, and these blocks can be read "
             "only once: scan a file, a list of blocks, or a function that returns "
             "a fresh iterator; or use RVR.partial_fit on each block"
         )
-        raise ValueError(msg)
     gathered = _Gathered(n_drawn, seed)
     for block in blocks:
         gathered.add(block)
@@ -228,8 +226,7 @@ class _Gathered:
 
     def training_rows(self, blocks: RowBlocks) -> tuple[TrainingRows, AnyArray]:
         if not self.y or self.drawn is None:
-            msg = "the blocks hold no rows"
-            raise ValueError(msg)
+            raise ValueError("the blocks hold no rows")
         weight = as_weights(np.concatenate(self.weight), sum(map(len, self.weight)))
         y, present = np.concatenate(self.y), weight > 0
         everything = bool(present.all())
@@ -255,11 +252,10 @@ def features_of(blocks: RowBlocks) -> Features:
 def targets_of(block: Block) -> AnyArray:
     """Its targets, if it has any."""
     if block.y is None:
-        msg = (
+        raise ValueError(
             "the blocks have no target: name its column, as in "
             "scan('rows.parquet', target='y')"
         )
-        raise ValueError(msg)
     return np.asarray(block.y)
 
 
@@ -269,11 +265,10 @@ def check_magnitude(X: AnyArray) -> None:
         return
     largest = max(float(np.max(X, initial=0.0)), -float(np.min(X, initial=0.0)))
     if largest > _LARGEST_FEATURE:
-        msg = (
+        raise ValueError(
             f"X reaches {largest:.0e}, whose square floating point cannot hold: scale "
             "the features"
         )
-        raise ValueError(msg)
 
 
 def _drawn(total: int, count: int, seed: int) -> Indices:
