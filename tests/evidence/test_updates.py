@@ -26,6 +26,9 @@ from relvec.likelihoods import Bernoulli, LogisticBound, gaussian_noise
 INFORMATIVE = Hyperprior(a=0.5, b=0.1, c=3.0, d=0.2)
 
 
+FLAT = Hyperprior()
+
+
 def regression(n_rows=40, seed=0, hyperprior=INFORMATIVE, weights=None, unit=1.0):
     X, y = noisy_sinc(n_rows, seed=seed)
     Phi = np.column_stack([np.ones(n_rows), Gaussian(width=3.0)(X, X[::2])])
@@ -36,7 +39,7 @@ def regression(n_rows=40, seed=0, hyperprior=INFORMATIVE, weights=None, unit=1.0
     return Problem(design, targets, noise, weights, hyperprior=hyperprior)
 
 
-def classification(n_rows=60, seed=0, hyperprior=Hyperprior()):
+def classification(n_rows=60, seed=0, hyperprior=FLAT):
     X, y = two_mixtures(n_rows, seed=seed)
     Phi = np.column_stack([np.ones(n_rows), Gaussian(width=0.5)(X, X[::2])])
     weights = np.ones(n_rows)

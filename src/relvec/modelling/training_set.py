@@ -47,9 +47,8 @@ class TrainingSet:
         if self.rows.in_memory and count >= len(self):
             return self
         chosen = self.rows.drawn(count)
-        return replace(
-            self, rows=self.rows.loaded(chosen), targets=self.targets[chosen]
-        )
+        rows, targets = self.rows.loaded(chosen), self.targets[chosen]
+        return replace(self, rows=rows, targets=targets)
 
     def subset(self, chosen: Indices) -> "TrainingSet":
         """Some of the rows, ascending."""
@@ -60,10 +59,8 @@ class TrainingSet:
         """Rows to fit and rows to judge, each judged once."""
         generator = np.random.default_rng(self.rows.seed)
         label = generator.permutation(len(self)) % number
-        return [
-            (
-                self.subset(np.flatnonzero(label != k)),
-                self.subset(np.flatnonzero(label == k)),
-            )
-            for k in range(number)
-        ]
+        judged = [np.flatnonzero(label == k) for k in range(number)]
+        fitted = [np.flatnonzero(label != k) for k in range(number)]
+        return list(
+            zip(map(self.subset, fitted), map(self.subset, judged), strict=True)
+        )
