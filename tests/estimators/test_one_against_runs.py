@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 
 from relvec import RVC, FitWarning, Status
+from relvec.estimators import validation
 from relvec.evidence import Deadline
 from relvec.kernels import Gaussian
 
@@ -114,6 +115,20 @@ def test_a_classifier_without_functions():
     assert {len(values) for values in model.history_.values()} == {model.n_iter_}
     assert not model.dual_coef_[1].any()
     assert np.isinf(model.prior_precision_[1]).all()
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_rows_are_validated_once(monkeypatch, mode):
+    calls = []
+    validate = validation.validate_data
+    monkeypatch.setattr(
+        validation,
+        "validate_data",
+        lambda *data, **checks: calls.append(checks) or validate(*data, **checks),
+    )
+    RVC(multi_class=mode, gamma=GAMMA).fit(X.tolist(), Y)
+
+    assert len(calls) == 1
 
 
 def test_the_time_is_shared(monkeypatch):
