@@ -4,6 +4,7 @@ import logging
 import signal
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from problems import read_only
@@ -159,3 +160,13 @@ def test_it_works_inside_scikit_learn(mode):
 
     assert search.best_params_ == {"gamma": 0.2}
     assert search.best_score_ > 0.94
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_models_know_the_features_by_name(mode):
+    frame = pd.DataFrame(X, columns=["east", "north"])
+    model = RVC(multi_class=mode, gamma=GAMMA).fit(frame, Y)
+
+    for one in model.estimators_:
+        assert list(one.feature_names_in_) == ["east", "north"]
+        one.predict(frame)

@@ -13,6 +13,7 @@ from relvec.estimators.kernels import (
     check_by_class,
     listed,
 )
+from relvec.estimators.validation import note_features
 from relvec.evidence import Deadline, Mrvm2, Solver, check_noise_settings
 from relvec.modelling import (
     ONE_AGAINST,
@@ -233,16 +234,16 @@ random_state, verbose : object
         labels, classes = np.unique(values, return_inverse=True)
         _check_several(labels)
         # One of two against the rest or the other is the model of both.
-        name = "auto" if self.multi_class in ONE_AGAINST else self.multi_class
-        family = class_family(name, labels)
+        one_against = self.multi_class in ONE_AGAINST
+        family = class_family("auto" if one_against else self.multi_class, labels)
         spec = self._specification(rows, family, deadline)
+        self._kernel_names(labels)  # refuses a dict that does not fit the classes
         model: Any
-        if name is self.multi_class or len(labels) == 2:
-            self._kernel_names(labels)
+        if one_against and len(labels) > 2:
+            model = self._pairwise(spec, rows, classes, labels)
+        else:
             data, start = family.encoded(rows, classes), self._start()
             model = self._fit_function(spec, data, start=start, monitor=monitor)
-        else:
-            model = self._pairwise(spec, rows, classes, labels)
         remark = remark_on_lost_classes(
             model, rows, classes, labels, at_rows=spec.centres.are_rows
         )
@@ -293,7 +294,7 @@ random_state, verbose : object
             self._kernel_names(model.labels), model.models, strict=True
         ):
             binary = RVC(**{**given, "multi_class": "auto", "kernel": kernel})
-            binary.n_features_in_ = one.features.number
+            note_features(binary, one.features.number, one.features.names)
             binary._keep(one)
             binaries.append(binary)
         return binaries

@@ -1,7 +1,7 @@
 """scikit-learn's validation of arrays, and the same for blocks of rows."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from numbers import Integral
 from typing import Any
@@ -200,7 +200,7 @@ def check_nothing_beside(y: Any, sample_weight: Any) -> None:
         )
 
 
-def note_features(estimator: Any, number: int, names: list[str] | None) -> None:
+def note_features(estimator: Any, number: int, names: Sequence[str] | None) -> None:
     """What scikit-learn's validation notes of an array."""
     estimator.n_features_in_ = number
     if names is not None:
