@@ -11,7 +11,7 @@ from relvec.design import DenseDesign
 from relvec.evidence import BottomUp, Pooled, Problem, Search, Sequential, Tempered
 from relvec.evidence import pooled as pooled_module
 from relvec.evidence.moments import solve
-from relvec.evidence.rounds import NO_CANDIDATES, known_moments
+from relvec.evidence.rounds import NO_ENTRANTS, known_moments
 from relvec.evidence.search_model import mode_after, model_at
 from relvec.likelihoods import Gaussian
 
@@ -42,7 +42,7 @@ def test_in_the_end_every_function_is_worth_its_price(make):
     assert state.eliminating
     assert 0 < len(model.active) <= len(plain.active)
 
-    moments = known_moments(problem, model, NO_CANDIDATES)
+    moments = known_moments(problem, model, NO_ENTRANTS)
     alpha, beta = model.prior_precision, model.observations.noise_precision
     whole = solve(moments, alpha, beta).log_evidence
     for left_out in range(len(alpha)):

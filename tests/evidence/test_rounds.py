@@ -24,7 +24,7 @@ def test_candidates_may_be_more_alike_where_all_have_room(width, least, most):
     problem = Problem(design, y, noise, weights)
     search = Pooled().init(problem).search
     gram = search.model.gram
-    chosen = Rounds(width=width).candidates(problem, search, gram, 1e-3)
+    chosen = Rounds(width=width).entrants(problem, search, gram, 1e-3)
     cosines = np.abs(chosen.gram[0][np.triu_indices(len(chosen.columns), 1)])
 
     assert 8 <= len(chosen.columns) <= width

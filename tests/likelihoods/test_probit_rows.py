@@ -1,4 +1,4 @@
-"""Rows beside their cavities: derivatives, and the integrals they stand for."""
+"""ProbitRows beside their cavities: derivatives, and the integrals they stand for."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from problems import drawn, read_only
 
 from relvec.likelihoods import MatchedProbit, MultinomialProbit
 from relvec.likelihoods.multinomial_probit import class_contrasts, contrasts
-from relvec.likelihoods.probit_rows import CavityRows, Rows
+from relvec.likelihoods.probit_rows import CavityRows, ProbitRows
 
 C = contrasts(4)
 Y = read_only(C[[3, 1, 0, 1, 2, 3, 1, 0, 2]])
@@ -58,7 +58,7 @@ def test_moments_are_those_of_the_likelihood_in_the_cavity(rng):
 
 def test_no_cavity_is_the_row_alone():
     nothing = np.zeros(9)
-    alone, rows = Rows.at(CONTRAST, ETA), settled(ETA, nothing, nothing)
+    alone, rows = ProbitRows.at(CONTRAST, ETA), settled(ETA, nothing, nothing)
 
     for name in ("log_density", "gradient", "precision", "curvature"):
         expected, found = getattr(alone, name), getattr(rows, name)

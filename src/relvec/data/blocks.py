@@ -14,7 +14,7 @@ from relvec.data.checks import (
     checked_weight,
 )
 from relvec.data.roles import Roles
-from relvec.data.rows import Rows, contiguous
+from relvec.data.rows import TableRows, contiguous
 from relvec.parameters import check_count
 from relvec.typing import AnyArray, Array
 
@@ -96,7 +96,7 @@ def rows_per_block(block_rows: Any, n_features: int) -> int:
 
 
 def make_block(
-    rows: Rows,
+    rows: TableRows,
     roles: Roles,
     place: Place,
     *,

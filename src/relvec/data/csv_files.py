@@ -18,7 +18,7 @@ import numpy as np
 from relvec.data.arrow import ArrowRows, load, reading, regrouped
 from relvec.data.checks import Place, not_a_number, not_finite, not_numeric
 from relvec.data.roles import Heading, Roles
-from relvec.data.rows import Rows
+from relvec.data.rows import TableRows
 from relvec.data.tables import Table, no_rows
 
 # Bytes parsed at once; a line must fit into it.
@@ -50,7 +50,7 @@ class CsvTable(Table):
                 raise not_numeric(self.where, roles.heading.label(position), kind)
         return np.dtype(np.float64)
 
-    def stretches(self, roles: Roles, n_rows: int) -> Iterator[Rows]:
+    def stretches(self, roles: Roles, n_rows: int) -> Iterator[TableRows]:
         kinds = {position: self._read_as(position) for position in roles.columns}
         conversion = self._conversion(kinds)
         with _explained(self.where, kinds), _opened(self.where, conversion) as batches:

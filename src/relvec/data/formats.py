@@ -8,7 +8,7 @@ import numpy as np
 
 from relvec.data.arrow import load, reading, regrouped
 from relvec.data.roles import Heading, Roles
-from relvec.data.rows import ArrayRows, Rows, check_array, float_type
+from relvec.data.rows import ArrayRows, TableRows, check_array, float_type
 from relvec.data.tables import SchemaTable, Table, no_rows
 from relvec.typing import AnyArray
 
@@ -21,7 +21,7 @@ _DAMAGED = "the file is damaged or cut short: write or copy it again"
 class ParquetTable(SchemaTable):
     """A Parquet file, of which only the needed columns are read."""
 
-    def stretches(self, roles: Roles, n_rows: int) -> Iterator[Rows]:
+    def stretches(self, roles: Roles, n_rows: int) -> Iterator[TableRows]:
         with reading(self.where, _DAMAGED), _parquet_file(self.where) as file:
             needed = self.needed(roles)
             batches = file.iter_batches(batch_size=n_rows, columns=needed)
@@ -49,7 +49,7 @@ def _parquet_file(path: str) -> Any:
 class ArrowTable(SchemaTable):
     """An Arrow file, or the stream of record batches in one, mapped into memory."""
 
-    def stretches(self, roles: Roles, n_rows: int) -> Iterator[Rows]:
+    def stretches(self, roles: Roles, n_rows: int) -> Iterator[TableRows]:
         del roles  # asking for some columns would make Arrow copy all of them
         with reading(self.where, _DAMAGED), load().memory_map(self.where) as file:
             batches = _batches(_arrow_reader(file))
@@ -96,7 +96,7 @@ class ArrayTable(Table):
         del roles  # all columns have the same type
         return float_type([np.empty(0, self.dtype)])
 
-    def stretches(self, roles: Roles, n_rows: int) -> Iterator[Rows]:
+    def stretches(self, roles: Roles, n_rows: int) -> Iterator[TableRows]:
         del roles  # rows are contiguous: they are read as a whole
         array = mapped(self.source) if isinstance(self.source, str) else self.source
         for start in range(0, len(array), n_rows):

@@ -14,7 +14,7 @@ from relvec.data.roles import Heading, Roles
 from relvec.typing import AnyArray
 
 
-class Rows(Protocol):
+class TableRows(Protocol):
     """Consecutive rows of a table."""
 
     def __len__(self) -> int: ...
@@ -28,7 +28,7 @@ class Rows(Protocol):
     def matrix(self, roles: Roles, place: Place) -> AnyArray:
         """The features as float32 or float64, missing ones as NaN."""
 
-    def part(self, start: int, stop: int) -> "Rows":
+    def part(self, start: int, stop: int) -> "TableRows":
         """Some of the rows, not copied."""
 
 

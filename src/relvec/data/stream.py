@@ -11,7 +11,7 @@ from relvec.data.arrow import arrow_rows, is_arrow
 from relvec.data.blocks import Block, make_block, rows_per_block, sliced
 from relvec.data.checks import Place, check_length, same_kind
 from relvec.data.roles import Choice, Roles, assign
-from relvec.data.rows import FrameRows, Rows, array_rows, is_frame
+from relvec.data.rows import FrameRows, TableRows, array_rows, is_frame
 from relvec.typing import AnyArray
 
 _A_BLOCK = "X, (X,), (X, y), (X, y, weight), a data frame or an Arrow table"
@@ -24,7 +24,7 @@ _REMEDY = (
 class Piece(NamedTuple):
     """What came out of an iterable, taken apart."""
 
-    rows: Rows
+    rows: TableRows
     y: AnyArray | None
     weight: AnyArray | None
 
@@ -149,7 +149,7 @@ def _taken_apart(item: Any, where: str) -> Piece:
     return Piece(rows, y, weight)
 
 
-def _as_rows(source: Any, where: str) -> Rows:
+def _as_rows(source: Any, where: str) -> TableRows:
     if is_frame(source):
         return FrameRows(source)
     if is_arrow(source):

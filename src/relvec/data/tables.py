@@ -11,7 +11,7 @@ from relvec.data.arrow import check_types, reading, regrouped, schema_float_type
 from relvec.data.blocks import Block, make_block, rows_per_block, sliced
 from relvec.data.checks import Place, same_kind
 from relvec.data.roles import Choice, Heading, Roles, assign
-from relvec.data.rows import Rows
+from relvec.data.rows import TableRows
 from relvec.typing import AnyArray
 
 
@@ -31,7 +31,7 @@ class Table(ABC):
         """What its features need; an error if they are not numbers."""
 
     @abstractmethod
-    def stretches(self, roles: Roles, n_rows: int) -> Iterator[Rows]:
+    def stretches(self, roles: Roles, n_rows: int) -> Iterator[TableRows]:
         """Rows in order, at most so many at a time, of the columns with a role."""
 
     def place(self, row: int) -> Place:
@@ -73,7 +73,7 @@ class TableBlocks:
                 raise no_rows(table.where)
             before += row
 
-    def _block(self, rows: Rows, place: Place, start: int) -> Block:
+    def _block(self, rows: TableRows, place: Place, start: int) -> Block:
         part = slice(start, start + len(rows))
         y, weight = sliced(self.y, part), sliced(self.weight, part)
         block = make_block(rows, self.roles, place, y=y, weight=weight)
@@ -105,7 +105,7 @@ def no_rows(
 class MemoryTable(Table):
     """A data frame or an Arrow table, sliced without a copy."""
 
-    rows: Rows
+    rows: TableRows
 
     @property
     def heading(self) -> Heading:
@@ -116,7 +116,7 @@ class MemoryTable(Table):
             raise no_rows(self.where)
         return self.rows.part(0, 1).matrix(roles, self.place(0)).dtype
 
-    def stretches(self, roles: Roles, n_rows: int) -> Iterator[Rows]:
+    def stretches(self, roles: Roles, n_rows: int) -> Iterator[TableRows]:
         del roles  # slicing all columns costs nothing
         for start in range(0, len(self.rows), n_rows):
             yield self.rows.part(start, min(len(self.rows), start + n_rows))
@@ -147,7 +147,7 @@ class DatasetTable(SchemaTable):
 
     dataset: Any
 
-    def stretches(self, roles: Roles, n_rows: int) -> Iterator[Rows]:
+    def stretches(self, roles: Roles, n_rows: int) -> Iterator[TableRows]:
         # Little is read ahead, because all that is ahead is held in memory.
         with reading(self.where, "write or copy the damaged file again"):
             batches = self.dataset.to_batches(

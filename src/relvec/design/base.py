@@ -11,7 +11,7 @@ import numpy as np
 from relvec.typing import Array, Indices
 
 
-def by_output(prior_precision: Array, precision: Array) -> tuple[Array, Array]:
+def each_output(prior_precision: Array, precision: Array) -> tuple[Array, Array]:
     """α (K, n) and B (K, N) of every output, one of each where all share both."""
     alphas, weights = np.atleast_2d(prior_precision), precision.T
     n_outputs = max(len(alphas), len(weights))

@@ -31,14 +31,14 @@ _IN_BLOCKS = 1 / 8
 
 
 @dataclass(frozen=True)
-class Choice:
+class ChosenDesign:
     """A design and why it was taken."""
 
     design: DesignMatrix
     reason: str
 
 
-def choose_design(kind: str, dictionary: Dictionary) -> Choice | None:
+def choose_design(kind: str, dictionary: Dictionary) -> ChosenDesign | None:
     """By name, or what suits for "auto"; None if only fewer functions would fit.
 
     A design asked for by name that cannot be had is refused with its size.
@@ -49,7 +49,7 @@ def choose_design(kind: str, dictionary: Dictionary) -> Choice | None:
     return _KINDS[kind](replace(dictionary, rows=rows))
 
 
-def _automatic(dictionary: Dictionary) -> Choice | None:
+def _automatic(dictionary: Dictionary) -> ChosenDesign | None:
     n_rows, n_basis = dictionary.shape
     small = n_rows * n_basis <= _SMALL or n_rows <= n_basis // 4
     tall = n_rows >= _TALL * n_basis
@@ -62,7 +62,7 @@ def _automatic(dictionary: Dictionary) -> Choice | None:
     return choice or _whole(dictionary)
 
 
-def _dense_only(dictionary: Dictionary) -> Choice:
+def _dense_only(dictionary: Dictionary) -> ChosenDesign:
     choice = _dense(dictionary, f"{dictionary.words}, as asked for")
     if choice is None:
         raise ValueError(
@@ -73,7 +73,7 @@ def _dense_only(dictionary: Dictionary) -> Choice:
     return choice
 
 
-def _sparse_only(dictionary: Dictionary) -> Choice:
+def _sparse_only(dictionary: Dictionary) -> ChosenDesign:
     if not (dictionary.basis.compact and dictionary.in_memory):
         raise ValueError(
             "design='sparse' needs rows in memory and a kernel that vanishes at a "
@@ -89,7 +89,7 @@ def _sparse_only(dictionary: Dictionary) -> Choice:
     return choice
 
 
-def _low_rank_only(dictionary: Dictionary) -> Choice:
+def _low_rank_only(dictionary: Dictionary) -> ChosenDesign:
     if not dictionary.basis.positive_definite:
         raise ValueError(
             "design='low-rank' needs a kernel known to be positive definite, such as "
@@ -107,11 +107,11 @@ def _low_rank_only(dictionary: Dictionary) -> Choice:
     return choice
 
 
-def _streamed(dictionary: Dictionary) -> Choice | None:
+def _streamed(dictionary: Dictionary) -> ChosenDesign | None:
     return _low_rank(replace(dictionary, in_memory=False)) or _whole(dictionary)
 
 
-_KINDS: dict[str, Callable[[Dictionary], Choice | None]] = {
+_KINDS: dict[str, Callable[[Dictionary], ChosenDesign | None]] = {
     "auto": _automatic,
     "dense": _dense_only,
     "sparse": _sparse_only,
@@ -121,7 +121,7 @@ _KINDS: dict[str, Callable[[Dictionary], Choice | None]] = {
 DESIGNS = tuple(_KINDS)
 
 
-def _dense(dictionary: Dictionary, why: str) -> Choice | None:
+def _dense(dictionary: Dictionary, why: str) -> ChosenDesign | None:
     n_rows, n_basis = dictionary.shape
     entries = n_rows * n_basis
     needed = _DENSE_COPIES * entries + min(entries, BLOCK_ENTRIES)
@@ -129,10 +129,10 @@ def _dense(dictionary: Dictionary, why: str) -> Choice | None:
         return None
     functions = dictionary.basis(dictionary.rows.whole())
     design = DenseDesign.weighted(functions, dictionary.sample_weight)
-    return Choice(design, f"dense: {why}")
+    return ChosenDesign(design, f"dense: {why}")
 
 
-def _sparse(dictionary: Dictionary, *, most_density: float) -> Choice | None:
+def _sparse(dictionary: Dictionary, *, most_density: float) -> ChosenDesign | None:
     if not (dictionary.basis.compact and dictionary.in_memory):
         return None
     functions = sparse_functions(
@@ -145,7 +145,9 @@ def _sparse(dictionary: Dictionary, *, most_density: float) -> Choice | None:
         return None
     design = SparseDesign.weighted(functions, dictionary.sample_weight)
     share = functions.nnz / np.prod(np.asarray(functions.shape, dtype=float))
-    return Choice(design, f"sparse: {share:.2%} of {dictionary.words}, are not zero")
+    return ChosenDesign(
+        design, f"sparse: {share:.2%} of {dictionary.words}, are not zero"
+    )
 
 
 def _most_pivots(dictionary: Dictionary, saving: int) -> int:
@@ -155,7 +157,7 @@ def _most_pivots(dictionary: Dictionary, saving: int) -> int:
     return int(min(_MOST_PIVOTS, affordable, min(n_rows, n_basis) // saving))
 
 
-def _low_rank(dictionary: Dictionary, saving: int = 2) -> Choice | None:
+def _low_rank(dictionary: Dictionary, saving: int = 2) -> ChosenDesign | None:
     if not dictionary.basis.positive_definite:
         return None
     basis, most = dictionary.basis, _most_pivots(dictionary, saving)
@@ -165,16 +167,16 @@ def _low_rank(dictionary: Dictionary, saving: int = 2) -> Choice | None:
     norms = _largest_norms(dictionary)
     design = _blocked(dictionary, expansion, norms, _LOW_RANK_COPIES)
     words = f"low rank: {expansion.n_features} features describe {dictionary.words}"
-    return Choice(design, f"{words}, in blocks")
+    return ChosenDesign(design, f"{words}, in blocks")
 
 
-def _whole(dictionary: Dictionary) -> Choice | None:
+def _whole(dictionary: Dictionary) -> ChosenDesign | None:
     if len(dictionary.basis) > dictionary.most_functions:
         return None
     expansion = Whole(dictionary.basis)
     design = _blocked(dictionary, expansion, _exact_norms(dictionary), WHOLE_COPIES)
     words = f"inner products of all functions of {dictionary.words}"
-    return Choice(design, f"{words}, in blocks")
+    return ChosenDesign(design, f"{words}, in blocks")
 
 
 def _blocked(

@@ -7,7 +7,7 @@ import numpy as np
 
 from relvec.basis import Basis, blocks
 from relvec.blockwise import in_order
-from relvec.design.base import by_output
+from relvec.design.base import each_output
 from relvec.design.rows import Rows
 from relvec.linalg import available_threads, cholesky, solve_lower
 from relvec.precision import GRAM_LIMIT, LOST_TO_ROUNDING
@@ -60,7 +60,7 @@ class ExactColumns:
         self, indices: Indices, prior_precision: Array, precision: Array
     ) -> Array:
         """Lower Cholesky factors of I + A^(-1/2)ΦᵀBΦA^(-1/2), (K, n, n)."""
-        pairs = zip(*by_output(prior_precision, precision), strict=True)
+        pairs = zip(*each_output(prior_precision, precision), strict=True)
         return np.stack([self._factor(indices, a, b) for a, b in pairs])
 
     def _factor(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import qr
 
-from relvec.design.base import by_output
+from relvec.design.base import each_output
 from relvec.linalg import cholesky, solve_lower, threads_for
 from relvec.precision import DEPENDENT, DIFFERENCE_LIMIT, GRAM_LIMIT
 from relvec.typing import Array, Indices
@@ -99,7 +99,7 @@ class HeldDesign(ABC):
     ) -> Array:
         columns = self._columns(indices)
         grams = [self._gram(columns, b) for b in precision.T]
-        outputs = zip(*by_output(prior_precision, precision), cycle(grams))
+        outputs = zip(*each_output(prior_precision, precision), cycle(grams))
         return np.stack([self._factor(columns, *output) for output in outputs])
 
     def sparsity(

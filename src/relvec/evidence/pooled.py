@@ -20,7 +20,7 @@ import numpy as np
 
 from relvec.evidence.base import Problem, interpolates
 from relvec.evidence.mode import posterior_at_mode
-from relvec.evidence.rounds import Candidates, Outcome, Rounds, play
+from relvec.evidence.rounds import Entrants, Outcome, Rounds, play
 from relvec.evidence.search_model import (
     Fitted,
     SearchModel,
@@ -131,12 +131,12 @@ class Pooled:
         polished = search.settled and not price
         if gram is None or (polished and not self.single.worthwhile(search).size):
             return None
-        candidates = self.rounds.candidates(problem, search, gram, self.tol + price)
-        found = _played(problem, search, candidates, self.tol, price)
+        entrants = self.rounds.entrants(problem, search, gram, self.tol + price)
+        found = _played(problem, search, entrants, self.tol, price)
         if found is None:
             return None
         model, settled = found
-        columns = candidates.columns
+        columns = entrants.columns
         last = columns[-1] + 1 if len(columns) else search.cursor
         return SequentialState(model, search.steps + 1, int(last), settled)
 
@@ -144,7 +144,7 @@ class Pooled:
 def _played(
     problem: Problem,
     state: SequentialState,
-    candidates: Candidates,
+    entrants: Entrants,
     tol: float,
     price: float,
 ) -> tuple[SearchModel, bool] | None:
@@ -155,7 +155,7 @@ def _played(
     conjugate = state.model.likelihood.conjugate
     for most in (np.inf, 1):
         limits = {"tol": tol, "most": most, "price": price}
-        outcome = play(problem, state.model, candidates, **limits)
+        outcome = play(problem, state.model, entrants, **limits)
         cost = price * (len(outcome.active) - len(state.model.active))
         if not conjugate and _is_idle(outcome, tol, cost):
             return None

@@ -10,7 +10,7 @@ from relvec.evidence.newton import Ascent, ascend
 from relvec.evidence.pool import Pool, climb
 from relvec.evidence.search_model import SearchModel
 from relvec.evidence.sequential import SequentialState
-from relvec.evidence.statistics import GramStatistics, by_output
+from relvec.evidence.statistics import GramStatistics, combined_by_output
 from relvec.linalg import solve_lower
 from relvec.precision import COPY, TINY, dependent_share
 from relvec.typing import AnyArray, Array, Indices
@@ -40,9 +40,9 @@ class Rounds:
     likeness: float = 0.7  # |cosine| that two of them must stay below if there are more
     seed: int = 0
 
-    def candidates(
+    def entrants(
         self, problem: Problem, state: SequentialState, gram: GramStatistics, tol: float
-    ) -> "Candidates":
+    ) -> "Entrants":
         """Functions out of the model that gain most and are no copies of each other."""
         options = state.model.proposals
         gaining = np.flatnonzero(np.isinf(options.current) & (options.gain > tol))
@@ -59,7 +59,7 @@ class Rounds:
             explained = np.swapaxes(cross, 1, 2) @ (gram.covariance @ cross)
             left = products / gram.noise_precision[:, None, None] - explained
             chosen = _unlike(_likeness(left), fresh, _MOST_ALIKE, self.likeness)
-        return Candidates(short[chosen], products[:, chosen[:, None], chosen])
+        return Entrants(short[chosen], products[:, chosen[:, None], chosen])
 
     def _short_list(
         self, gaining: Indices, gain: Array, state: SequentialState
@@ -110,14 +110,14 @@ def _best_of_groups(gaining: Indices, gain: Array, n_groups: int) -> Indices:
 
 
 @dataclass(frozen=True)
-class Candidates:
+class Entrants:
     """Functions that join a pool."""
 
     columns: Indices
     gram: Array  # (K or 1, n, n) their inner products
 
 
-NO_CANDIDATES = Candidates(np.empty(0, dtype=np.intp), np.empty((1, 0, 0)))
+NO_ENTRANTS = Entrants(np.empty(0, dtype=np.intp), np.empty((1, 0, 0)))
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ class Outcome:
 def play(
     problem: Problem,
     model: SearchModel,
-    candidates: Candidates,
+    entrants: Entrants,
     *,
     tol: float,
     most: float,
@@ -149,12 +149,12 @@ def play(
     goes all the way; what has something to gain after that is for the next round. With
     a ``price`` functions that are not worth it leave.
     """
-    best = float(model.proposals.gain[candidates.columns].max(initial=0.0))
+    best = float(model.proposals.gain[entrants.columns].max(initial=0.0))
     loose = min(_LOOSE[0], _LOOSE[1] * best) if best > _LATE else tol
     loose = max(tol, loose)
     final = loose == tol
-    columns = np.concatenate([model.active, candidates.columns])
-    moments = known_moments(problem, model, candidates)
+    columns = np.concatenate([model.active, entrants.columns])
+    moments = known_moments(problem, model, entrants)
     variance = np.zeros(len(columns))
     variance[: len(model.active)] = 1 / model.prior_precision
     beta = model.observations.noise_precision
@@ -181,19 +181,17 @@ def play(
     return Outcome(columns[inside[ascent.chosen]], ascent, gain, final)
 
 
-def known_moments(
-    problem: Problem, model: SearchModel, candidates: Candidates
-) -> Moments:
+def known_moments(problem: Problem, model: SearchModel, entrants: Entrants) -> Moments:
     """Of the active functions, which the model knows, and the candidates."""
     gram = model.gram
     assert gram is not None
-    columns = np.concatenate([gram.active, candidates.columns])
+    columns = np.concatenate([gram.active, entrants.columns])
     n_active = len(gram.active)
     products = np.empty((len(gram.cross), len(columns), len(columns)))
     products[:, :n_active] = gram.cross[:, :, columns]
     across = products[:, :n_active, n_active:]
     products[:, n_active:, :n_active] = np.swapaxes(across, 1, 2)
-    products[:, n_active:, n_active:] = candidates.gram
+    products[:, n_active:, n_active:] = entrants.gram
     return Moments(
         products,
         gram.projections.target[:, columns],
@@ -219,7 +217,7 @@ def _pool(
     inside = np.flatnonzero(variance)
     cross = moments.gram[:, inside]
     whitened = solve_lower(solution.factor, np.sqrt(variance[inside])[:, None] * cross)
-    explained = by_output(solution.mean, cross)
+    explained = combined_by_output(solution.mean, cross)
     prior = beta[:, :, None] * moments.gram
     whitened *= beta[:, :, None]
     norms = np.diagonal(prior, axis1=1, axis2=2)

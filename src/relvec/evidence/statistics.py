@@ -116,7 +116,7 @@ def recomputed(
     )
 
 
-def by_output(weights: Array, cross: Array) -> Array:
+def combined_by_output(weights: Array, cross: Array) -> Array:
     """Σᵢ wᵢ crossᵢ for weights (K, n) and products (K or 1, n, M)."""
     if len(cross) == 1:
         return weights @ cross[0]

@@ -20,7 +20,7 @@ from relvec.evidence.base import Problem, interpolates
 from relvec.evidence.mode import posterior_at_mode
 from relvec.evidence.moments import solve
 from relvec.evidence.pooled import Pooled, PooledState
-from relvec.evidence.rounds import NO_CANDIDATES, known_moments
+from relvec.evidence.rounds import NO_ENTRANTS, known_moments
 from relvec.evidence.search_model import (
     Fitted,
     SearchModel,
@@ -258,7 +258,7 @@ def _with_noise(
 ) -> SearchModel:
     """The same functions and α with the noise fixed at another value."""
     alpha = model.prior_precision
-    moments = known_moments(problem, model, NO_CANDIDATES)
+    moments = known_moments(problem, model, NO_ENTRANTS)
     before = model.solution or solve(moments, alpha, model.observations.noise_precision)
     after = solve(moments, alpha, noise_precision)
     fitted = Fitted(

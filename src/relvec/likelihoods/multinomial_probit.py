@@ -25,7 +25,7 @@ import numpy as np
 from relvec.likelihoods.base import PseudoObservations
 from relvec.likelihoods.classes import ClassLikelihood, log_of_own
 from relvec.likelihoods.probit_integrals import orthant
-from relvec.likelihoods.probit_rows import Rows, Terms
+from relvec.likelihoods.probit_rows import ProbitRows, Terms
 from relvec.precision import LEAST_PRECISION
 from relvec.typing import Array, Indices
 
@@ -40,7 +40,7 @@ class MultinomialProbit(ClassLikelihood):
 
     coding: Array  # (K, outputs), orthonormal columns
     bound: bool = False
-    _last: list[tuple[Array, Array, Rows]] = field(
+    _last: list[tuple[Array, Array, ProbitRows]] = field(
         default_factory=list, init=False, repr=False
     )
 
@@ -89,7 +89,7 @@ class MultinomialProbit(ClassLikelihood):
         last = self._last[0] if self._last and self._last[0][0] is y else None
         if last is None or last[1] is not eta:
             contrast = last[2].contrast if last else class_contrasts(self.coding, y)
-            last = (y, eta, Rows.at(contrast, eta))
+            last = (y, eta, ProbitRows.at(contrast, eta))
             self._last[:] = [last]
         return last[2]
 

@@ -52,14 +52,14 @@ class Terms(Protocol):
 
 
 @dataclass(frozen=True)
-class Rows:
+class ProbitRows:
     """log Z and its derivatives, by differences from the class of each row."""
 
     contrast: Array  # (N, K − 1, outputs): differences are contrast · ζ
     integrals: Orthant
 
     @classmethod
-    def at(cls, contrast: Array, eta: Array) -> "Rows":
+    def at(cls, contrast: Array, eta: Array) -> "ProbitRows":
         distance = np.einsum("njc,nc->nj", contrast, eta)
         return cls(contrast, orthant(distance))
 
@@ -97,7 +97,7 @@ class CavityRows:
     mean: Array  # (N, outputs) m
     cavity: Array  # (N,) v
     pull: Array  # (N,)
-    alone: Rows  # log Z at m/√(1 + v)
+    alone: ProbitRows  # log Z at m/√(1 + v)
 
     @classmethod
     def at(
@@ -119,7 +119,7 @@ class CavityRows:
         eta, cavity, pull = at
         distance = np.einsum("njc,nc->nj", contrast, mean)
         distance /= np.sqrt(1 + cavity)[:, None]
-        alone = Rows(contrast, orthant(distance, n_nodes=_NODES))
+        alone = ProbitRows(contrast, orthant(distance, n_nodes=_NODES))
         return cls(eta, mean, cavity, pull, alone)
 
     def _corrected(self) -> "CavityRows":

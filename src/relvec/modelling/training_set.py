@@ -59,8 +59,6 @@ class TrainingSet:
         """Rows to fit and rows to judge, each judged once."""
         generator = np.random.default_rng(self.rows.seed)
         label = generator.permutation(len(self)) % number
-        judged = [np.flatnonzero(label == k) for k in range(number)]
-        fitted = [np.flatnonzero(label != k) for k in range(number)]
-        return list(
-            zip(map(self.subset, fitted), map(self.subset, judged), strict=True)
-        )
+        judged = [self.subset(np.flatnonzero(label == k)) for k in range(number)]
+        fitted = [self.subset(np.flatnonzero(label != k)) for k in range(number)]
+        return list(zip(fitted, judged, strict=True))
