@@ -6,7 +6,7 @@ from threading import Barrier, Event, Thread
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from threadpoolctl import threadpool_info
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from relvec.linalg import (
     column_norms,
@@ -85,8 +85,17 @@ def test_threads_are_given_back_after_overlapping_fits():
     assert blas_threads() == before
 
 
+@pytest.fixture
+def two_threads():
+    """Whatever the tests were started with."""
+    with threadpool_limits(2, user_api="blas"):
+        yield
+
+
+@pytest.mark.usefixtures("two_threads")
 def test_threads_are_limited_and_given_back():
     before = blas_threads()
+    assert set(before) == {2}
     with single_threaded():
         assert set(blas_threads()) == {1}
         with threads_for(1.0):

@@ -9,14 +9,10 @@ from scipy.sparse import csc_array
 
 from relvec.basis import Basis, Group
 from relvec.data import Block
-from relvec.design import (
-    DenseDesign,
-    FactoredDesign,
-    LowRank,
-    Rows,
-    SparseDesign,
-    Whole,
-)
+from relvec.design import DenseDesign, Rows, Whole
+from relvec.design.expansions import LowRank
+from relvec.design.factored import FactoredDesign
+from relvec.design.sparse import SparseDesign
 from relvec.kernels import Columns, Linear
 
 ENTRIES = drawn(7, (17, 9))

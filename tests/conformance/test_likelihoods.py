@@ -5,14 +5,8 @@ import pytest
 from numpy.testing import assert_allclose
 from problems import drawn, read_only
 
-from relvec.likelihoods import (
-    Bernoulli,
-    Gaussian,
-    LogisticBound,
-    MultinomialProbit,
-    Softmax,
-    refitted,
-)
+from relvec.likelihoods import Bernoulli, Gaussian, MultinomialProbit, Softmax, refitted
+from relvec.likelihoods.logistic_bound import LogisticBound
 from relvec.likelihoods.multinomial_probit import contrasts
 
 N = 12

@@ -13,20 +13,20 @@ from relvec.data import noisy_sinc, two_mixtures
 from relvec.design import DenseDesign
 from relvec.evidence import (
     EM,
-    FixedPoint,
     MacKay,
     Polished,
-    Pooled,
     Problem,
-    Rounds,
     Sequential,
     Status,
-    Tempered,
     Variational,
     maximise,
 )
+from relvec.evidence.fixed_point import FixedPoint
 from relvec.evidence.mode import posterior_at_mode
+from relvec.evidence.pooled import Pooled
+from relvec.evidence.rounds import Rounds
 from relvec.evidence.search_model import mode_after, model_at
+from relvec.evidence.tempering import Tempered
 from relvec.likelihoods import Bernoulli, Gaussian, MatchedProbit
 from relvec.likelihoods.multinomial_probit import contrasts
 

@@ -10,17 +10,10 @@ from problems import drawn, read_only
 
 from relvec.basis import Basis
 from relvec.data import scan
-from relvec.design import (
-    Budget,
-    DenseDesign,
-    Dictionary,
-    FactoredDesign,
-    LowRank,
-    Rows,
-    Whole,
-    choose_design,
-)
+from relvec.design import Budget, DenseDesign, Dictionary, Rows, Whole, choose_design
 from relvec.design.dictionary import in_words
+from relvec.design.expansions import LowRank
+from relvec.design.factored import FactoredDesign
 from relvec.kernels import Columns, Gaussian, Sigmoid
 
 POINTS = read_only(np.random.default_rng(5).uniform(-10, 10, (6000, 2)))

@@ -7,7 +7,9 @@ import pytest
 from numpy.testing import assert_allclose
 
 from relvec.basis import Basis, Group
-from relvec.design import FactoredDesign, LowRank, Rows
+from relvec.design import Rows
+from relvec.design.expansions import LowRank
+from relvec.design.factored import FactoredDesign
 from relvec.design.pivots import Pivots, choose_pivots, first_batch
 from relvec.kernels import Gaussian, Linear, Polynomial
 

@@ -1,5 +1,7 @@
 """Refusals: the parameter, its value and the remedy are named."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from relvec import RVC, RVR, BottomUp, sparse_bayes
 from relvec.data import noisy_sinc, two_mixtures
+from relvec.estimators import validation
 from relvec.kernels import Gaussian
 
 X, Y = read_only(*noisy_sinc(30, seed=0))
@@ -61,7 +64,7 @@ PARAMETERS = [
     ({"solver": BottomUp}, "a BottomUp or a TopDown; got <class"),
     (
         {"solver": BottomUp(init="bias"), "fit_intercept": False},
-        "set fit_intercept=True or init=",
+        "set fit_intercept=True or its init",
     ),
     ({"tol": 0}, "tol must be a positive number; got 0"),
     ({"tol": "small"}, "tol must be a positive number; got 'small'"),
@@ -256,3 +259,41 @@ def test_text_columns_at_prediction():
     model = RVC().fit(POINTS, LABELS)
     with pytest.raises(ValueError, match=r"holds text .*OneHotEncoder"):
         model.predict([["red", "blue"]])
+
+
+PLAIN = [
+    (POINTS, Y[:, None]),
+    (POINTS, np.arange(30)),
+    (POINTS, np.arange(30).astype(object)),
+    (POINTS, 1j * np.arange(30)),
+    (POINTS, np.arange(31.0)),
+    (POINTS, np.full(30, np.inf)),
+    (POINTS[:0], np.arange(0.0)),
+    (POINTS[:, :0], np.arange(30.0)),
+    (POINTS[0], np.arange(2.0)),
+    (POINTS.astype(np.float16), np.arange(30.0)),
+    (POINTS.astype(np.longdouble), np.arange(30.0)),
+    (POINTS.astype(">f8"), np.arange(30.0)),
+    (np.ma.masked_array(POINTS), np.arange(30.0)),
+    (np.asfortranarray(POINTS), np.arange(30.0)),
+    (np.where(POINTS > 1, np.nan, POINTS), np.arange(30.0)),
+]
+
+
+@pytest.mark.parametrize("data", PLAIN, ids=range(len(PLAIN)))
+def test_arrays_that_are_taken_as_they_are(monkeypatch, data):
+    """Are those that scikit-learn would take so; others it refuses or turns."""
+
+    def outcome():
+        model = RVR()
+        try:
+            X, y = validation.validated(model, *data, y_numeric=True)
+        except ValueError as error:
+            return str(error)
+        return X.dtype, y.dtype, X.tolist(), y.tolist(), model.n_features_in_
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        quick = outcome()
+        monkeypatch.setattr(validation, "_is_plain", lambda array, ndim: False)
+        assert outcome() == quick

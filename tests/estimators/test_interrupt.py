@@ -8,7 +8,7 @@ import pytest
 from problems import read_only
 from sklearn.exceptions import NotFittedError
 
-from relvec import RVR, sparse_bayes
+from relvec import RVC, RVR, sparse_bayes
 from relvec.data import noisy_sinc
 from relvec.kernels import Gaussian
 
@@ -77,3 +77,26 @@ def test_an_interrupt_between_steps_ends_the_search(step):
 
     with pytest.raises(KeyboardInterrupt):
         sparse_bayes(Gaussian(2.0)(X, X), Y, callback=callback)
+
+
+@pytest.mark.parametrize("make", [RVR, lambda: RVC(multi_class="ovr")])
+def test_a_failure_after_the_search_changes_nothing(make, monkeypatch):
+    labels = np.digitize(Y, [0.0, 0.3])
+    model = make()
+    model.fit(X, Y if isinstance(model, RVR) else labels)
+    before = dict(vars(model))
+    monkeypatch.setattr("relvec.estimators.base.fitted_attributes", lambda model: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        model.fit(np.hstack([X, X]), labels)
+
+    assert vars(model) == before
+
+
+def test_a_failing_partial_fit_changes_nothing(monkeypatch):
+    model = RVR(gamma=0.1).partial_fit(X, Y)
+    before = dict(vars(model))
+    monkeypatch.setattr("relvec.estimators.base.fitted_attributes", lambda model: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        model.partial_fit(X, Y)
+
+    assert vars(model) == before

@@ -1,12 +1,17 @@
 """Several kernels mixed into one, with weights learned from the evidence."""
 
+from contextlib import contextmanager
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from relvec import RVC, RVR
+from relvec import RVC, RVR, Status
 from relvec.data import scan
+from relvec.kernel_search import learn
+from relvec.kernel_search.settings import KernelWeights
 from relvec.kernels import CompactMatern, Gaussian
+from relvec.modelling import Regression, Specification, in_arrays
 
 
 def additive(n_rows=150, seed=0):
@@ -110,3 +115,24 @@ def test_what_cannot_be_learned():
     assert not hasattr(model, "partial_fit")
     with pytest.raises(ValueError, match="needs priors that all classes share"):
         RVC(KERNELS, kernel_learning="weights", multi_class="mrvm2").fit(X, y > 0)
+
+
+def test_a_stop_is_the_end_of_it():
+    """Of all weights that would be tried."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-3, 3, (80, 2))
+    y = np.sin(X[:, 0]) + 0.1 * rng.standard_normal(80)
+    family = Regression()
+    rows, values = in_arrays(X, y, np.ones(80), 80, 0)
+    spec = Specification((Gaussian(0.5), Gaussian(3.0)), family)
+    calls = []
+
+    @contextmanager
+    def stopping(model_of):
+        yield lambda news: calls.append(news) or len(calls) >= 12
+
+    data = family.encoded(rows, values)
+    model = learn(KernelWeights(), spec, data, monitor=stopping)
+
+    assert model.status is Status.STOPPED
+    assert len(calls) == 12

@@ -116,3 +116,11 @@ def test_gamma_is_that_of_all_rows():
     kernels = [one.basis.groups[0].kernel for one in model.model_.models]
     scale = Gaussian.from_gamma(gamma).length_scale
     assert_allclose([kernel.length_scale for kernel in kernels], scale)
+
+
+def test_every_model_may_have_as_many_functions_as_one(monkeypatch):
+    monkeypatch.setattr("relvec.estimators.validation.MOST_CANDIDATES", 30)
+    model = RVC({0: "rbf", 1: "rbf", 2: ["rbf", "linear"]}, multi_class="ovr")
+    rows, _ = model._training_rows(X, Y, None)
+
+    assert len(rows.sample.indices) == 15

@@ -1,6 +1,7 @@
 """Regression that adds up inner products call by call."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -8,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from problems import read_only
 
-from relvec import RVR, FitWarning
+from relvec import RVR, FitWarning, TopDown
 from relvec.data import noisy_sinc, scan
 
 X, Y = noisy_sinc(400, seed=2)
@@ -287,3 +288,24 @@ def test_inner_products_that_do_not_fit_are_refused():
     ):
         model.partial_fit(X, X[:, 0])
     assert not hasattr(model, "model_")
+
+
+def test_solvers_begin_as_they_are_told():
+    """With the noise and the precisions that are given, as in a fit."""
+    given = {"initial_noise_variance": 5.0, "initial_precision": 0.5}
+    solver = TopDown("mackay", noise_interval=100, polish=False, **given)
+    models = [regression(solver=solver, max_iter=1) for _ in range(2)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        whole, parts = models[0].fit(X, Y), models[1].partial_fit(X, Y)
+
+    assert_allclose(parts.noise_variance_, 5.0)
+    assert_allclose(parts.prior_precision_, whole.prior_precision_, rtol=1e-5)
+
+
+def test_the_intercept_is_that_of_the_dictionary():
+    model = regression().partial_fit(X, Y + 5)
+    before = model.predict(X)
+    model.set_params(fit_intercept=False).partial_fit(X, Y + 5)
+
+    assert_allclose(model.predict(X), before, atol=0.1)

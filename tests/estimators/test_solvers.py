@@ -351,3 +351,28 @@ def test_nested_settings_are_checked_as_a_whole():
         solver.set_params(prune=10.0, hyperprior__c=1.0)
 
     assert solver == TopDown(polish=True, hyperprior=Hyperprior())
+
+
+def test_steps_are_not_counted_by_a_tolerance():
+    with pytest.raises(ValueError, match=r"tol=0\.1 has no use with convergence='N'"):
+        Mrvm2(tol=0.1)
+    assert Mrvm2(convergence="A", tol=0.1).tol == 0.1
+
+
+def test_a_name_has_no_settings():
+    with pytest.raises(ValueError, match=r"'sequential' is a name, .*'schedule'"):
+        RVR().set_params(solver__schedule="greedy")
+    model = RVR().set_params(solver=BottomUp(), solver__schedule="greedy")
+
+    assert model.solver == BottomUp("greedy")
+
+
+def test_a_warm_start_has_no_place_among_several_scales():
+    """The kernel it was fitted with is none of those of the dictionary."""
+    X, y = noisy_sinc(60, seed=0)
+    warm = RVR(gamma=1 / 9, warm_start=True).fit(X, y)
+    warm.set_params(kernel_learning="adaptive").fit(X, y)
+    cold = RVR(gamma=1 / 9, kernel_learning="adaptive").fit(X, y)
+
+    assert np.array_equal(warm.relevance_, cold.relevance_)
+    assert warm.log_evidence_ == cold.log_evidence_

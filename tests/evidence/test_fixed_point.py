@@ -11,18 +11,10 @@ from problems import classification
 from relvec import RVC, RVR, TopDown, sparse_bayes
 from relvec.data import noisy_sinc, two_mixtures
 from relvec.design import DenseDesign
-from relvec.evidence import (
-    EM,
-    FixedPoint,
-    Limits,
-    MacKay,
-    Polished,
-    Pooled,
-    Problem,
-    Status,
-    Tempered,
-    maximise,
-)
+from relvec.evidence import EM, Limits, MacKay, Polished, Problem, Status, maximise
+from relvec.evidence.fixed_point import FixedPoint
+from relvec.evidence.pooled import Pooled
+from relvec.evidence.tempering import Tempered
 from relvec.kernels import Gaussian
 from relvec.likelihoods import gaussian_noise
 

@@ -11,15 +11,15 @@ from relvec.data import noisy_sinc
 from relvec.design import DenseDesign
 from relvec.evidence import (
     Deadline,
-    FixedPoint,
     Limits,
     MacKay,
-    Pooled,
     Problem,
     Sequential,
     Status,
     maximise,
 )
+from relvec.evidence.fixed_point import FixedPoint
+from relvec.evidence.pooled import Pooled
 from relvec.likelihoods import Gaussian
 
 

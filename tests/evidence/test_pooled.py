@@ -8,11 +8,13 @@ from problems import classification, gaussian_kernel
 
 from relvec.data import noisy_sinc
 from relvec.design import DenseDesign
-from relvec.evidence import BottomUp, Pooled, Problem, Search, Sequential, Tempered
+from relvec.evidence import BottomUp, Problem, Search, Sequential
 from relvec.evidence import pooled as pooled_module
 from relvec.evidence.moments import solve
+from relvec.evidence.pooled import Pooled
 from relvec.evidence.rounds import NO_ENTRANTS, known_moments
 from relvec.evidence.search_model import mode_after, model_at
+from relvec.evidence.tempering import Tempered
 from relvec.likelihoods import Gaussian
 
 

@@ -8,8 +8,9 @@ import pytest
 from relvec import RVC
 from relvec.data import noisy_sinc, two_mixtures
 from relvec.design import DenseDesign
-from relvec.evidence import Pooled, Problem
+from relvec.evidence import Problem
 from relvec.evidence.mode import posterior_at_mode
+from relvec.evidence.pooled import Pooled
 from relvec.evidence.rounds import Rounds
 from relvec.kernels import Gaussian
 from relvec.likelihoods import gaussian_noise

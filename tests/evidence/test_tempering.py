@@ -9,9 +9,10 @@ from problems import classification
 from sklearn.datasets import make_friedman1
 
 from relvec.design import DenseDesign
-from relvec.evidence import Limits, Pooled, Problem, Tempered, maximise
+from relvec.evidence import Limits, Problem, maximise
+from relvec.evidence.pooled import Pooled
 from relvec.evidence.search_model import mode_after, model_at
-from relvec.evidence.tempering import Trial, excessive
+from relvec.evidence.tempering import Tempered, Trial, excessive
 from relvec.kernels import Gaussian
 from relvec.likelihoods import gaussian_noise
 

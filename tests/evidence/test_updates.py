@@ -11,7 +11,6 @@ from relvec.data import noisy_sinc, two_mixtures
 from relvec.design import DenseDesign
 from relvec.evidence import (
     EM,
-    FixedPoint,
     Hyperprior,
     Limits,
     MacKay,
@@ -20,8 +19,10 @@ from relvec.evidence import (
     Variational,
     maximise,
 )
+from relvec.evidence.fixed_point import FixedPoint
 from relvec.kernels import Gaussian
-from relvec.likelihoods import Bernoulli, LogisticBound, gaussian_noise
+from relvec.likelihoods import Bernoulli, gaussian_noise
+from relvec.likelihoods.logistic_bound import LogisticBound
 
 INFORMATIVE = Hyperprior(a=0.5, b=0.1, c=3.0, d=0.2)
 

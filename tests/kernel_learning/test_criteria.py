@@ -7,7 +7,8 @@ import pytest
 from numpy.testing import assert_allclose
 from problems import drawn
 
-from relvec.kernel_learning import CRITERIA, Judged, gcv_loss, sparsest
+from relvec.kernel_learning import CRITERIA, Judged, sparsest
+from relvec.kernel_learning.criteria import gcv_loss
 from relvec.likelihoods import Bernoulli, Gaussian, MultinomialProbit, Softmax
 from relvec.likelihoods.multinomial_probit import contrasts
 from relvec.posterior import Posterior

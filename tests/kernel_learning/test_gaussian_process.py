@@ -5,7 +5,8 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.stats import multivariate_normal
 
-from relvec.kernel_learning import GaussianProcess, Proposal, Range
+from relvec.kernel_learning import GaussianProcess, Range
+from relvec.kernel_learning.gaussian_process import Proposal
 from relvec.kernels import Gaussian, Matern
 from relvec.kernels.varying import Varying
 

@@ -11,8 +11,8 @@ from relvec.kernel_learning import (
     ScalableBasis,
     ScalePrior,
     better_scales,
-    gcv_loss,
 )
+from relvec.kernel_learning.criteria import gcv_loss
 from relvec.kernels import Gaussian
 from relvec.kernels.varying import Varying
 from relvec.likelihoods import Gaussian as Noise

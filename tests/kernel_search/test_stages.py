@@ -5,9 +5,11 @@ from importlib import import_module
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.exceptions import ConvergenceWarning
 
 from relvec import RVC, RVR, LengthScales, Status
 from relvec.data import noisy_sinc
+from relvec.evidence import Deadline
 
 LEARNING = "relvec.kernel_search"  # where the stages (shared) and trials are
 
@@ -23,7 +25,7 @@ def limits(monkeypatch):
         monkeypatch.setattr(shared, "MORE", more)
         # The last one is the default of an argument.
         monkeypatch.setattr(
-            shared.Stages, "of", lambda everything: whole(everything, most)
+            shared.Stages, "of", lambda everything, most=most: whole(everything, most)
         )
 
     return of
@@ -119,3 +121,25 @@ def test_as_many_steps_as_are_allowed_and_no_more():
         model = RVR(kernel_learning="width", max_iter=2).fit(X, y)
 
     assert model.status_ is Status.MAX_ITER
+
+
+@pytest.mark.parametrize("mode", ["width", "ard", "adaptive"])
+def test_what_was_found_in_time_stays(limits, monkeypatch, rng, mode):
+    """A search without time on more rows begins with the functions of fewer."""
+    limits(60, 90, 120)
+    X, y = one_that_matters(rng, 300)
+    trials = import_module(f"{LEARNING}.trials")
+    fit = trials.fit
+    most = 300 if mode == "adaptive" else 60
+
+    def in_time(spec, data, **start):
+        late = Deadline.after(0 if len(data) > most else None)
+        return fit(spec.until(late), data, **start)
+
+    monkeypatch.setattr(trials, "fit", in_time)
+    monkeypatch.setattr(trials.Trials, "out_of_time", lambda trials: mode == "adaptive")
+    with pytest.warns(ConvergenceWarning, match="max_seconds"):
+        model = RVR(gamma=1.0, kernel_learning=mode).fit(X, y)
+
+    assert len(model.relevance_) > 3
+    assert model.score(X, y) > 0.5

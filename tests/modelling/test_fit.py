@@ -114,6 +114,9 @@ def test_other_tables_are_refused_in_words():
         model.predictive(np.zeros((3, 2)))
     with pytest.raises(ValueError, match="X has shape"):
         model.predictive([1.0, 2.0])
+    assert_array_equal(
+        model.predictive([[1.0]]).mean, model.predictive(np.ones((1, 1))).mean
+    )
 
 
 def test_features_are_known_by_name():

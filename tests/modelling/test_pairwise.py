@@ -1,11 +1,14 @@
 """Several binary models as one value."""
 
+from dataclasses import replace
+from functools import partial
 from itertools import cycle
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from relvec.basis import Basis, Group
 from relvec.kernel_search import LengthScales, learn
 from relvec.kernels import Gaussian
 from relvec.modelling import (
@@ -78,3 +81,18 @@ def test_one_width_stands_beside_scales_of_each_feature():
     first = model.kernel_indices == 0
     assert_array_equal(scales[first, 0], scales[first, 1])
     assert_allclose(model.learned.feature_relevance.sum(), 1)
+
+
+def test_a_model_without_functions_stands_beside_others():
+    _, model = pairwise("ovr", partial(learn, LengthScales("ard", n_restarts=1)))
+    nothing = replace(
+        model.models[0],
+        learned=replace(model.models[0].learned, length_scales=np.empty(0)),
+        basis=Basis((Group(Gaussian(1.0), np.empty((0, 2))),), bias=False),
+        indices=np.empty(0, dtype=np.intp),
+    )
+    joined = replace(
+        model, models=(nothing, *model.models[1:]), first_kernels=(0, 1, 2)
+    )
+
+    assert joined.learned.length_scales.shape == (len(joined.indices), 2)

@@ -4,10 +4,8 @@ from relvec.design.base import DesignMatrix
 from relvec.design.choose import DESIGNS, choose_design
 from relvec.design.dense import DenseDesign
 from relvec.design.dictionary import Budget, Dictionary
-from relvec.design.expansions import LowRank, Whole
-from relvec.design.factored import FactoredDesign
+from relvec.design.expansions import Whole
 from relvec.design.rows import Rows
-from relvec.design.sparse import SparseDesign
 
 __all__ = [
     "DESIGNS",
@@ -15,10 +13,7 @@ __all__ = [
     "DenseDesign",
     "DesignMatrix",
     "Dictionary",
-    "FactoredDesign",
-    "LowRank",
     "Rows",
-    "SparseDesign",
     "Whole",
     "choose_design",
 ]

@@ -69,25 +69,6 @@ from relvec.typing import AnyArray
 class SparseKernelModel(CallbackSupportMixin, BaseEstimator, ABC):
     """A sparse model over kernel functions centred on the training rows."""
 
-    kernel: Any
-    gamma: Any
-    degree: Any
-    coef0: Any
-    fit_intercept: Any
-    kernel_learning: Any
-    solver: Any
-    design: Any
-    candidates: Any
-    memory_budget: Any
-    tol: Any
-    max_iter: Any
-    max_seconds: Any
-    warm_start: Any
-    random_state: Any
-    verbose: Any
-
-    model_: Any
-
     @with_callbacks  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit the model.
@@ -115,7 +96,7 @@ class SparseKernelModel(CallbackSupportMixin, BaseEstimator, ABC):
         verbose = int(self.verbose)
         with features_kept(self), heard(verbose):
             model = self._fitted(X, y, sample_weight, logged(verbose, task.search))
-        self._keep(model)
+            self._keep(self._attributes(model))
         task.finish()
         tell(model, stacklevel=3 + WRAPPED)
         return self
@@ -124,12 +105,12 @@ class SparseKernelModel(CallbackSupportMixin, BaseEstimator, ABC):
     def _fitted(self, X: Any, y: Any, sample_weight: Any, monitor: Monitor) -> Any:
         """The model of these data; of the estimator only its features are noted."""
 
-    def _keep(self, model: Any) -> None:
-        """Become the estimator that was fitted."""
+    def _keep(self, attributes: dict[str, Any]) -> None:
+        """Become the estimator that was fitted; what could fail is done by now."""
         for name in OPTIONAL:
             if name in vars(self):
                 delattr(self, name)
-        for name, value in self._attributes(model).items():
+        for name, value in attributes.items():
             setattr(self, name, value)
 
     def _attributes(self, model: Any) -> dict[str, Any]:
@@ -152,8 +133,8 @@ class SparseKernelModel(CallbackSupportMixin, BaseEstimator, ABC):
         check_level("verbose", self.verbose)
         if as_solver(self.solver).begins_with_constant and not self.fit_intercept:
             raise ValueError(
-                "init='bias' starts from the constant, which fit_intercept=False "
-                "leaves out: set fit_intercept=True or init='projection'"
+                f"solver={self.solver!r} starts from the constant, which fit_intercept="
+                "False leaves out: set fit_intercept=True or its init to 'projection'"
             )
         self._check_candidates_count(choice)
 
@@ -180,6 +161,10 @@ class SparseKernelModel(CallbackSupportMixin, BaseEstimator, ABC):
         return self.kernel
 
     @property
+    def _n_kernels(self) -> int:
+        return self._kernel_choice.number  # of one model
+
+    @property
     def _learning(self) -> Learning | None:
         return as_learning(self.kernel_learning, self.kernel)
 
@@ -191,6 +176,18 @@ class SparseKernelModel(CallbackSupportMixin, BaseEstimator, ABC):
 
     def _solver(self) -> Solver:
         return as_solver(self.solver)
+
+    def set_params(self, **params: Any) -> Self:
+        """As scikit-learn has it; what is given by name has no settings to set."""
+        for name in params:
+            owner, _, setting = name.partition("__")
+            given = params.get(owner, getattr(self, owner, None))
+            if setting and isinstance(given, str):
+                raise ValueError(
+                    f"{owner}={given!r} is a name, which has no settings: to set "
+                    f"{setting!r}, give {owner} as an object"
+                )
+        return super().set_params(**params)
 
     def _specification(
         self, rows: TrainingRows, family: Family, deadline: Deadline
@@ -220,16 +217,18 @@ class SparseKernelModel(CallbackSupportMixin, BaseEstimator, ABC):
 
     def _start(self, key: Any = None) -> FittedModel | None:
         """The earlier model that a fit begins with, or the one of some classes."""
-        if self.warm_start and hasattr(self, "model_"):
-            return self.model_.start_for(key)
-        return None
+        # In a dictionary of several scales no kernel has the place that it had before.
+        several = n_kernels(self._learning, 1) > 1
+        if several or not (self.warm_start and hasattr(self, "model_")):
+            return None
+        return self.model_.start_for(key)
 
     def _training_rows(
         self, X: Any, y: Any, sample_weight: Any, **checks: Any
     ) -> tuple[TrainingRows, AnyArray]:
         """Validated rows that count, and their targets as given."""
         choice = self._kernel_choice
-        count = n_drawn(self.candidates, n_kernels(self._learning, choice.number))
+        count = n_drawn(self.candidates, n_kernels(self._learning, self._n_kernels))
         rule = (0 if choice.selects_columns else count, self._seed())
         if is_row_blocks(X):
             check_nothing_beside(y, sample_weight)

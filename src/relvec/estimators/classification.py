@@ -9,6 +9,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from relvec.estimators.base import SparseKernelModel
 from relvec.estimators.kernels import (
     KernelChoice,
+    as_list,
     by_classifier,
     check_by_class,
     listed,
@@ -88,7 +89,8 @@ random_state, verbose : object
         The relevance vectors and their kernels, as in :class:`RVR`.
     kernel_, length_scales_, feature_relevance_, kernel_history_ : object
         What was learned of the kernel, as in :class:`RVR`; relevance is summed over
-        outputs. With "ovr" and "ovo" ``estimators_`` have theirs.
+        outputs. With "ovr" and "ovo" it is a mean over ``estimators_``, which have
+        kernels and histories of their own.
     dual_coef_ : ndarray of shape (n_vectors,) or (n_classes, n_vectors)
         Posterior mean of the weights; of the logistic model of two classes one for each
         vector.
@@ -227,6 +229,11 @@ random_state, verbose : object
     def _kernels(self) -> Any:
         return listed(self.kernel)
 
+    @property
+    def _n_kernels(self) -> int:
+        each = self.kernel.values() if isinstance(self.kernel, dict) else [self.kernel]
+        return max(len(as_list(one)) for one in each)
+
     def _fitted(self, X: Any, y: Any, sample_weight: Any, monitor: Monitor) -> Any:
         deadline = Deadline.after(self.max_seconds)
         rows, values = self._training_rows(X, y, sample_weight)
@@ -295,7 +302,7 @@ random_state, verbose : object
         ):
             binary = RVC(**{**given, "multi_class": "auto", "kernel": kernel})
             note_features(binary, one.features.number, one.features.names)
-            binary._keep(one)
+            binary._keep(binary._attributes(one))
             binaries.append(binary)
         return binaries
 

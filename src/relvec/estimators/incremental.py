@@ -49,9 +49,6 @@ def _has_rows(model: "IncrementalModel") -> bool:
 class IncrementalModel(SparseKernelModel):
     """With Gaussian noise, whose sums over rows are all that is needed of them."""
 
-    noise_variance: Any
-    accumulated_: Accumulated
-
     @available_if(_has_rows)  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to all rows of this and earlier calls, which need not be kept.
@@ -98,8 +95,8 @@ class IncrementalModel(SparseKernelModel):
                 msg = "the blocks' weights are all zero: at least one must be positive"
                 raise ValueError(msg)
             model = fit_accumulated(self._of_accumulated(deadline), accumulated)
-        self._keep(model)
-        self.accumulated_ = accumulated
+            attributes = {**self._attributes(model), "accumulated_": accumulated}
+            self._keep(attributes)
         tell(model, stacklevel=3)
         return self
 
@@ -144,8 +141,10 @@ class IncrementalModel(SparseKernelModel):
     def _of_accumulated(self, deadline: Deadline) -> Specification:
         return Specification(
             kernels=(),
-            family=Regression(self.noise_variance, centred=bool(self.fit_intercept)),
-            intercept=bool(self.fit_intercept),
+            family=Regression(
+                self.noise_variance,
+                initial_noise_variance=self._solver().initial_noise_variance,
+            ),
             solver=self._solver(),
             tol=self.tol,
             limits=Limits(self.max_iter, deadline),

@@ -8,13 +8,10 @@ from relvec.evidence.base import (
     Status,
 )
 from relvec.evidence.deadline import Deadline
-from relvec.evidence.fixed_point import FixedPoint
 from relvec.evidence.hyperprior import Hyperprior
 from relvec.evidence.maximise import Limits, maximise
 from relvec.evidence.mrvm2 import Mrvm2
 from relvec.evidence.polished import Polished
-from relvec.evidence.pooled import Pooled
-from relvec.evidence.rounds import Rounds
 from relvec.evidence.sequential import Sequential
 from relvec.evidence.solvers import (
     BottomUp,
@@ -25,7 +22,6 @@ from relvec.evidence.solvers import (
     check_noise_settings,
     solved,
 )
-from relvec.evidence.tempering import Tempered
 from relvec.evidence.updates import EM, MacKay, Variational
 
 __all__ = [
@@ -34,21 +30,17 @@ __all__ = [
     "Callback",
     "Deadline",
     "EvidenceFit",
-    "FixedPoint",
     "Hyperprior",
     "Limits",
     "MacKay",
     "Mrvm2",
     "Polished",
-    "Pooled",
     "Problem",
-    "Rounds",
     "Search",
     "Sequential",
     "Snapshot",
     "Solver",
     "Status",
-    "Tempered",
     "TopDown",
     "Variational",
     "as_solver",

@@ -36,6 +36,7 @@ from relvec.posterior import Posterior
 from relvec.typing import AnyArray, Array, Indices
 
 _BEYOND = 1e6  # times the threshold, where α stays
+_TOL = 1e-2
 _STANDSTILL = 1e-6  # change of log α at which more steps are of no use
 
 
@@ -56,8 +57,9 @@ class Mrvm2(Solver):
     convergence : {"N", "A"}, default="N"
         Whether the search ends after as many steps as there are rows, or as soon as no
         logarithm of a precision changes by more than ``tol``.
-    tol : float, default=1e-2
-        For ``convergence="A"``; the steps become short long before they end.
+    tol : float, optional
+        For ``convergence="A"``, by default 1e-2; the steps become short long before
+        they end.
     warm_up : int, default=5
         Steps before precisions begin to move.
 
@@ -77,7 +79,7 @@ class Mrvm2(Solver):
     threshold: float = 1e5
     posterior_variance: bool = False
     convergence: str = "N"
-    tol: float = 1e-2
+    tol: float | None = None
     warm_up: int = 5
 
     def __post_init__(self) -> None:
@@ -86,7 +88,13 @@ class Mrvm2(Solver):
         check_positive("threshold", self.threshold)
         check_flag("posterior_variance", self.posterior_variance)
         check_choice("convergence", self.convergence, ("N", "A"))
-        check_positive("tol", self.tol)
+        if self.tol is not None:
+            check_positive("tol", self.tol)
+            if self.convergence == "N":
+                raise ValueError(
+                    f"tol={self.tol!r} has no use with convergence='N', which counts "
+                    "steps: leave it out or set convergence='A'"
+                )
         check_level("warm_up", self.warm_up)
 
     @property
@@ -106,7 +114,7 @@ class Mrvm2(Solver):
         n_rows = int(np.ceil(problem.sample_weight.sum()))  # repetitions are rows
         return FixedPoint(
             update,
-            tol=_STANDSTILL if by_number else self.tol,
+            tol=_STANDSTILL if by_number else self.tol or _TOL,
             enough=self.warm_up + n_rows if by_number else None,
             warm_up=self.warm_up,
         )

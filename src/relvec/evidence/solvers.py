@@ -104,7 +104,8 @@ class BottomUp(Solver):
         targets, or from the constant, unless it gains nothing, as it rarely does where
         targets are centred.
     noise_interval : int, default=10
-        Single actions from one estimate of the noise to the next.
+        Single actions from one estimate of the noise to the next; a pool takes such
+        where Gram matrices are out of digits.
 
     Examples
     --------

@@ -72,7 +72,7 @@ def learn_adaptive(everything: Trials) -> FittedModel:
     distances = Distances.of(trials.seen_rows, shape, data.rows.seed)
     bound = _bound(trials.data, distances)
     for widths in distances.several(N_SCALES)[-settings.n_restarts :]:
-        if reduced and trials.out_of_time():
+        if trials.out_of_time():
             break
         kernels = trials.with_scales(*widths[:, None] * shape)
         fitted = trials.fitted(trials.data, kernels)
@@ -80,8 +80,12 @@ def learn_adaptive(everything: Trials) -> FittedModel:
         reduced.append(dictionary.reduced(given, with_prior=by_feature))
         if len(reduced) - reduced.index(_best(reduced)) > _MOST_FAILURES:
             break
-    best = _best(reduced)
-    last = best.model.refitted(best.basis, data)
+    if reduced:
+        best = _best(reduced)
+        last = best.model.refitted(best.basis, data)
+    else:
+        last = everything.fitted(data, given.kernels, given.model)
+        last = last.ended_as(Status.MAX_SECONDS)
     model = described(last, trials, [*stages.done, *reduced])
     return model.ended_as(given.status) if given.status in STOPPED else model
 

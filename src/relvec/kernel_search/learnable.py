@@ -1,9 +1,11 @@
 """Which kernels have length scales to be learned."""
 
+from typing import Any
+
 import numpy as np
 
 from relvec.basis import Functions
-from relvec.kernels import Checked, Kernel
+from relvec.kernels import Checked, Columns, Kernel
 from relvec.kernels.radial import Radial
 from relvec.kernels.varying import Varying
 
@@ -13,7 +15,7 @@ def radial_index(kernels: tuple[Kernel, ...], learning: str) -> int:
     found = [index for index, one in enumerate(kernels) if radial(one) is not None]
     if len(found) == 1:
         return found[0]
-    shown = ", ".join(repr(getattr(one, "function", one)) for one in kernels)
+    shown = ", ".join(map(_as_given, kernels))
     if not found:
         msg = (
             f"kernel_learning={learning} needs a kernel with a length scale and "
@@ -27,6 +29,13 @@ def radial_index(kernels: tuple[Kernel, ...], learning: str) -> int:
             "others that have none"
         )
     raise ValueError(msg)
+
+
+def _as_given(kernel: Any) -> str:
+    """What a user has given, without what is around it here."""
+    while inner := getattr(kernel, "function", None) or getattr(kernel, "kernel", None):
+        kernel = inner
+    return "the columns of X" if isinstance(kernel, Columns) else repr(kernel)
 
 
 def radial(kernel: Kernel) -> Radial | None:

@@ -119,6 +119,9 @@ class Search:
         with the functions of narrower ones.
         """
         trial = self.trials.of(scales)
+        if self.trials.ended and trial.n_vectors < last.n_vectors:
+            # Without time a search goes nowhere; from functions it has these at least.
+            return self.trials.of(scales, last)
         narrower = np.mean(np.log(scales)) < np.mean(np.log(last.scales)) - 1e-9
         fine = trial.loss <= last.loss + _MUCH_WORSE
         hopeless = last.loss > min(map(by_loss, self.trials.done)) + _MUCH_WORSE

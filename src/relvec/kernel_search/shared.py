@@ -12,7 +12,7 @@ import numpy as np
 
 from relvec.kernel_search.relevance import feature_relevance, length_scales
 from relvec.kernel_search.search import Search, by_loss
-from relvec.kernel_search.trials import STOPPED, Trial, Trials, Tried
+from relvec.kernel_search.trials import STOPPED, Trial, Trials
 from relvec.modelling import FittedModel, Learned
 
 # Rows to learn from, for the sake of time; the last fit is of all. 500 was not varied.
@@ -162,7 +162,7 @@ def _of_all(everything: Trials, best: Trial) -> FittedModel:
     return last
 
 
-def described(model: FittedModel, trials: Trials, done: Sequence[Tried]) -> FittedModel:
+def described(model: FittedModel, trials: Trials, done: Sequence[Any]) -> FittedModel:
     """The model with all that it has learned, by some trials, of what was tried."""
     if stopped := [tried.status for tried in done if tried.status in STOPPED]:
         model = model.ended_as(stopped[0])
@@ -176,8 +176,8 @@ def described(model: FittedModel, trials: Trials, done: Sequence[Tried]) -> Fitt
     return replace(model, learned=learned)
 
 
-def history(done: Sequence[Tried]) -> dict[str, Any]:
-    """Of all that was tried, in its order."""
+def history(done: Sequence[Any]) -> dict[str, Any]:
+    """Of all that was tried, trials and reduced dictionaries, in its order."""
     size = max((len(tried.scales) for tried in done), default=1)
     return {
         "n_rows": np.array([tried.n_rows for tried in done], dtype=np.intp),

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 
@@ -26,23 +25,6 @@ _FOLDS = 3  # those of the comparison in docs/theory/kernel_learning.md
 # Of a trial; the one that is chosen goes on. Set after a fit on kin8nm took minutes.
 _MOST_STEPS = 100
 STOPPED = (Status.MAX_SECONDS, Status.STOPPED)
-
-
-class Tried(Protocol):
-    """What is told of everything that was tried."""
-
-    @property
-    def n_rows(self) -> int: ...
-    @property
-    def scales(self) -> Array: ...
-    @property
-    def loss(self) -> float: ...
-    @property
-    def log_evidence(self) -> float: ...
-    @property
-    def n_vectors(self) -> int: ...
-    @property
-    def status(self) -> Status: ...
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ import numpy as np
 
 from relvec.evidence import Status
 from relvec.kernel_learning import Mixed, better_weights
+from relvec.kernel_search.trials import STOPPED
 from relvec.kernels import Kernel
 from relvec.kernels.mixture import Mixture
 from relvec.kernels.sparse import as_dense
@@ -46,7 +47,7 @@ def learn_weights(
     model = _mixed(spec, data, weights, start, monitor)
     for _ in range(_MOST_ROUNDS):
         # Nothing to learn from, or kernels so narrow that they explain every row.
-        if model.status in _DEGENERATE or len(model.indices) == 0:
+        if model.status in (*_DEGENERATE, *STOPPED) or len(model.indices) == 0:
             return model
         better = _better(spec, data, model, monitor)
         if better is None:
@@ -82,6 +83,8 @@ def _better(
         gain = trial.log_evidence - model.log_evidence
         if gain > _LEAST_GAIN and trial.status not in _DEGENERATE:
             return trial
+        if trial.status in STOPPED:
+            return model.ended_as(trial.status)
     return None
 
 

@@ -9,7 +9,6 @@ from relvec.likelihoods.base import (
 )
 from relvec.likelihoods.bernoulli import Bernoulli
 from relvec.likelihoods.gaussian import Gaussian, gaussian_noise, root_mean_square
-from relvec.likelihoods.logistic_bound import LogisticBound
 from relvec.likelihoods.matched_probit import MatchedProbit
 from relvec.likelihoods.multinomial_probit import MultinomialProbit
 from relvec.likelihoods.softmax import Softmax
@@ -18,7 +17,6 @@ __all__ = [
     "Bernoulli",
     "Gaussian",
     "Likelihood",
-    "LogisticBound",
     "MatchedProbit",
     "Matching",
     "MultinomialProbit",

@@ -47,10 +47,11 @@ class Accumulated:
 
     def problem(self, family: Regression) -> tuple[Problem, float]:
         """The regression problem and the offset its targets were taken from."""
-        shift = self.total / self.inner.weight if family.centred else 0.0
+        bias = self.candidates.basis.bias
+        shift = self.total / self.inner.weight if bias else 0.0
         inner = self.inner.shifted(shift, self.ones, self.total)
         design, y, weights = compressed(inner)
         offset = self.origin + shift
-        noise = gaussian_noise(y, weights, family.noise_variance, offset)
-        bias = 0 if self.candidates.basis.bias else None
-        return Problem(design, y, noise, weights, bias), offset
+        given = family.noise_variance, offset, family.initial_noise_variance
+        noise = gaussian_noise(y, weights, *given)
+        return Problem(design, y, noise, weights, 0 if bias else None), offset

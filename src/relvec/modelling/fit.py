@@ -1,6 +1,6 @@
 """The one place where kernels, a design, a likelihood and a solver become a model."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from relvec.design import DesignMatrix
 from relvec.evidence import EvidenceFit, Problem, Search, solved
@@ -60,6 +60,9 @@ def fit_accumulated(spec: Specification, accumulated: Accumulated) -> FittedMode
     """The model of rows of which only inner products are left."""
     assert isinstance(spec.family, Regression)
     problem, offset = accumulated.problem(spec.family)
+    n_basis, bias = problem.design.shape[1], accumulated.candidates.basis.bias
+    start = spec.solver.starting_precision(n_basis, None)
+    spec, problem = replace(spec, intercept=bias), replace(problem, start=start)
     named = _Named(accumulated.candidates, accumulated.features, offset)
     return _searched(spec, problem, named, silent)
 

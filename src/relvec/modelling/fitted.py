@@ -43,9 +43,10 @@ class FittedModel:
 
     def latent(self, X: AnyArray) -> tuple[Array, Array]:
         """Mean and variance of η, (n_rows, outputs) each, in blocks of rows."""
-        if np.ndim(X) != 2 or np.shape(X)[1] != self.features.number:
+        X = np.asarray(X)
+        if X.ndim != 2 or X.shape[1] != self.features.number:
             raise ValueError(
-                f"X has shape {np.shape(X)}: give a table of {self.features.number} "
+                f"X has shape {X.shape}: give a table of {self.features.number} "
                 "features, as the model was fitted on"
             )
         n_outputs = len(self.posterior.mean)

@@ -218,10 +218,8 @@ class PairwiseModel:
 
 def _equally_wide(parts: list[Any]) -> list[Array]:
     """Length scales of several models, by feature if one of them has such."""
-    width = max(part.shape[1] if part.ndim == 2 else 1 for part in parts)
+    tables = [part if part.ndim == 2 else part[:, None] for part in parts]
+    width = max(table.shape[1] for table in tables)
     if width == 1:
         return parts
-    return [
-        np.broadcast_to(part.reshape(len(part), -1), (len(part), width))
-        for part in parts
-    ]
+    return [np.broadcast_to(table, (len(table), width)) for table in tables]

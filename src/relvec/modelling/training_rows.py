@@ -1,6 +1,7 @@
 """The rows to fit, in memory or read from a source again and again."""
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -90,7 +91,7 @@ class TrainingRows:
         """Columns of X."""
         return self.features.number
 
-    @property
+    @cached_property
     def variance(self) -> float:
         """Of all entries of X."""
         if self.spread is not None:
