@@ -10,7 +10,7 @@ import numpy as np
 
 from relvec.typing import Array
 
-_SENSIBLE_WEIGHTS = (1e-50, 1e50)
+_SENSIBLE_WEIGHTS = (1e-50, 1e50)  # their squares are in range
 _UNITS = {
     "B": 1.0,
     "KB": 1e3,

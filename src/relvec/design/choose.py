@@ -18,7 +18,7 @@ from relvec.typing import Array
 TOLERANCE = 1e-4  # of an entry of Φ, relative to the largest k(x, x)
 # Up to so many entries Φ itself is as fast as anything.
 _SMALL = 2_500_000
-_MOST_PIVOTS = 1500
+_MOST_PIVOTS = 1500  # a pass costs their square for every row; not varied
 _MOST_DENSITY = 0.1  # from which on products of arrays are faster than sparse ones
 _TALL = 4  # times as many rows as functions: their inner products are much smaller
 # Floats beside Φ, or beside C and FᵀWΦ, while products of them are formed.

@@ -34,7 +34,7 @@ from relvec.parameters import check_choice
 from relvec.typing import AnyArray, Array, Indices
 
 MULTI_CLASS = ("auto", *SINGLE_MODELS, *ONE_AGAINST)
-_DEFAULT_TOL = 1e-4
+_DEFAULT_TOL = 1e-4  # as in RVR
 
 
 class RVC(ClassifierMixin, SparseKernelModel):

@@ -36,7 +36,7 @@ from relvec.posterior import Posterior
 from relvec.typing import AnyArray, Array, Indices
 
 _BEYOND = 1e6  # times the threshold, where α stays
-_TOL = 1e-2
+_TOL = 1e-2  # change of log α; beyond, steps are many and change no prediction
 _STANDSTILL = 1e-6  # change of log α at which more steps are of no use
 
 

@@ -166,11 +166,10 @@ def described(model: FittedModel, trials: Trials, done: Sequence[Any]) -> Fitted
     """The model with all that it has learned, by some trials, of what was tried."""
     if stopped := [tried.status for tried in done if tried.status in STOPPED]:
         model = model.ended_as(stopped[0])
+    relevance = feature_relevance(model, trials.data.table, trials.data.weight)
     learned = Learned(
         length_scales=length_scales(model.basis),
-        feature_relevance=feature_relevance(
-            model, trials.data.table, trials.data.weight
-        ),
+        feature_relevance=relevance,
         history=history(done),
     )
     return replace(model, learned=learned)
@@ -179,11 +178,10 @@ def described(model: FittedModel, trials: Trials, done: Sequence[Any]) -> Fitted
 def history(done: Sequence[Any]) -> dict[str, Any]:
     """Of all that was tried, trials and reduced dictionaries, in its order."""
     size = max((len(tried.scales) for tried in done), default=1)
+    scales = [np.zeros(size) + tried.scales for tried in done]
     return {
         "n_rows": np.array([tried.n_rows for tried in done], dtype=np.intp),
-        "length_scale": np.array(
-            [np.zeros(size) + tried.scales for tried in done]
-        ).reshape(-1, size),
+        "length_scale": np.array(scales).reshape(-1, size),
         "criterion": np.array([tried.loss for tried in done]),
         "log_evidence": np.array([tried.log_evidence for tried in done]),
         "n_vectors": np.array([tried.n_vectors for tried in done], dtype=np.intp),

@@ -18,7 +18,7 @@ from relvec.modelling.monitor import Monitor, logger, silent
 from relvec.modelling.predictive import ClassDistribution
 from relvec.modelling.same_functions import function_keys
 from relvec.modelling.specification import Specification
-from relvec.modelling.training_rows import TrainingRows
+from relvec.modelling.training_rows import Features, TrainingRows
 from relvec.typing import AnyArray, Array, Indices
 
 _SHOWN = 5  # classifiers named in a message
@@ -55,10 +55,9 @@ def fit_pairwise(
         time = spec.deadline.share(len(kernels) - number)
         binary = replace(spec, kernels=own, family=family).until(time)
         models.append(fit(binary, data, start=start(key), monitor=monitor))
-    first = list(accumulate(map(len, kernels[:-1]), initial=0))
-    return PairwiseModel(
-        tuple(models), coupling, (0,) * len(models) if shared else tuple(first)
-    )
+    each = accumulate(map(len, kernels[:-1]), initial=0)
+    first = (0,) * len(models) if shared else tuple(each)
+    return PairwiseModel(tuple(models), coupling, first)
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +82,10 @@ class PairwiseModel:
         """The distribution of the classes of some rows."""
         decision = self.coupling.decision(*latent_of(self, X))
         return ClassDistribution(self.coupling.labels, decision)
+
+    @property
+    def features(self) -> Features:
+        return self.models[0].features
 
     @property
     def labels(self) -> AnyArray:

@@ -8,7 +8,7 @@ from relvec.kernels import Kernel
 from relvec.modelling.candidates import AT_ROWS, Centres
 from relvec.modelling.families import Family
 
-_DEFAULT_BUDGET = Budget(2e9)
+_DEFAULT_BUDGET = Budget(2e9)  # as the estimators have it
 _NO_LIMITS = Limits()
 
 
