@@ -120,9 +120,8 @@ class FittedModel:
     def intercept(self) -> Any:
         """The constant of the model, or one for each class."""
         weights = self._weights
-        constant = np.zeros(weights.shape[:-1])
-        if self.basis.bias:
-            constant = weights[..., 0]
+        without = np.zeros(weights.shape[:-1])
+        constant = weights[..., 0] if self.basis.bias else without
         return self.offset + (constant if constant.ndim else float(constant))
 
     @property
