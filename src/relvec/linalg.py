@@ -12,7 +12,7 @@ import numpy as np
 from scipy.linalg import lapack
 from threadpoolctl import ThreadpoolController
 
-from relvec.typing import Array
+from relvec.typing import AnyArray, Array
 
 # Numbers within these bounds have sums of squares within the range of float64.
 SQUARABLE = (1e-140, 1e140)
@@ -70,14 +70,14 @@ def _solve_stack(factors: Array, right: Array, *, transposed: bool) -> Array:
         side_by_side = np.moveaxis(right, 0, 1).reshape(1, n_rows, -1)
         solved = _solve_stack(factors, side_by_side, transposed=transposed)
         return np.moveaxis(solved.reshape(n_rows, len(right), -1), 1, 0)
-    sides = np.broadcast_to(right, (n_outputs, *right.shape[1:]))
+    sides = right if len(right) == n_outputs else right.repeat(n_outputs, axis=0)
     # LAPACK reads columns: the row-major lower factor is an upper one, transposed.
     pairs = zip(factors, sides, strict=True)
     trans = int(not transposed)
     return np.stack([lapack.dtrtrs(L.T, b, lower=0, trans=trans)[0] for L, b in pairs])
 
 
-def same(one: Array, two: Array) -> bool:
+def same(one: AnyArray, two: AnyArray) -> bool:
     """Whether two arrays are equal, without a look where they are one."""
     return one is two or np.array_equal(one, two)
 

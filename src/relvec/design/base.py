@@ -14,11 +14,9 @@ from relvec.typing import Array, Indices
 def each_output(prior_precision: Array, precision: Array) -> tuple[Array, Array]:
     """α (K, n) and B (K, N) of every output, one of each where all share both."""
     alphas, weights = np.atleast_2d(prior_precision), precision.T
-    n_outputs = max(len(alphas), len(weights))
-    return (
-        np.broadcast_to(alphas, (n_outputs, alphas.shape[1])),
-        np.broadcast_to(weights, (n_outputs, weights.shape[1])),
-    )
+    if len(alphas) < len(weights):
+        return np.broadcast_to(alphas, (len(weights), alphas.shape[1])), weights
+    return alphas, np.broadcast_to(weights, (len(alphas), weights.shape[1]))
 
 
 class DesignMatrix(Protocol):

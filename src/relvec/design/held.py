@@ -10,7 +10,7 @@ import numpy as np
 from scipy.linalg import qr
 
 from relvec.design.base import each_output
-from relvec.linalg import cholesky, solve_lower, threads_for
+from relvec.linalg import cholesky, same, solve_lower, threads_for
 from relvec.precision import DEPENDENT, DIFFERENCE_LIMIT, GRAM_LIMIT
 from relvec.typing import Array, Indices
 
@@ -65,7 +65,7 @@ class HeldDesign(ABC):
 
     def _columns(self, indices: Indices) -> Any:
         known = self._last.get("columns")
-        if known is not None and np.array_equal(known[0], indices):
+        if known is not None and same(known[0], indices):
             return known[1]
         columns = self._divided(self.matrix[:, indices], self._divisors[indices])
         self._last["columns"] = (indices, columns)
