@@ -31,7 +31,6 @@ _UPDATES: dict[str, MacKay] = {
     "em": EM(),
     "variational": Variational(),
 }
-SOLVERS = ("sequential", *_UPDATES)
 
 
 @dataclass(frozen=True)
@@ -269,6 +268,10 @@ class TopDown(Solver):
         return 2 * self.prior.c + n_observations if integrated else np.inf
 
 
+# Made once: nobody gets to see, and so to change, what a name stands for.
+_BY_NAME = {"sequential": BottomUp(), **{name: TopDown(name) for name in _UPDATES}}
+
+
 def _changed(settings: Parametric, *names: str) -> list[str]:
     """Those of the names whose setting is not the default."""
     defaults = {field.name: field.default for field in fields(settings)}
@@ -285,15 +288,15 @@ def check_noise_settings(solver: Solver, known: str) -> None:
         )
 
 
-def as_solver(solver: Any) -> BottomUp | TopDown:
+def as_solver(solver: Any) -> Solver:
     """What a user means by ``solver``: a name or an object with settings."""
     if isinstance(solver, BottomUp | TopDown):
         return solver
-    if not isinstance(solver, str) or solver not in SOLVERS:
-        words = ", ".join(map(repr, SOLVERS))
+    if not isinstance(solver, str) or solver not in _BY_NAME:
+        words = ", ".join(map(repr, _BY_NAME))
         msg = f"solver must be one of {words}, a BottomUp or a TopDown; got {solver!r}"
         raise ValueError(msg)
-    return BottomUp() if solver == "sequential" else TopDown(solver)
+    return _BY_NAME[solver]
 
 
 def solved(
