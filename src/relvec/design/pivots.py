@@ -18,7 +18,7 @@ from relvec.kernels import Kernel
 from relvec.linalg import available_threads
 from relvec.typing import AnyArray, Array, Indices
 
-_FIRST_BATCH = 1000  # centres by chance, whose pivots describe most of the others
+_FIRST_BATCH = 1000  # centres by chance to begin with; not varied
 _BATCH = 500  # then the worst described at a time; not varied
 _ROOM = 100  # columns to spare for pivots of later batches
 

@@ -36,7 +36,7 @@ from relvec.posterior import Posterior
 from relvec.typing import AnyArray, Array, Indices
 
 _BEYOND = 1e6  # times the threshold, where α stays
-_TOL = 1e-2  # change of log α; beyond, steps are many and change no prediction
+_TOL = 1e-2  # of log α; on iris 1e-4 takes 4003 steps for 49, and moves p by 0.1
 _STANDSTILL = 1e-6  # change of log α at which more steps are of no use
 
 

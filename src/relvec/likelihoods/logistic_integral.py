@@ -16,7 +16,7 @@ from scipy.special import log_expit, log_ndtr, logsumexp
 
 from relvec.typing import Array
 
-_ROWS_AT_ONCE = 32_768  # times the nodes of the integral: some ten megabytes
+_ROWS_AT_ONCE = 32_768  # times 32 nodes: temporaries of 8 MB
 
 
 def log_moderated(y: Array, mean: Array, variance: Array) -> Array:
