@@ -3,8 +3,8 @@
 import math
 from dataclasses import dataclass
 
+from markdown import count
 from memory import WAYS
-from tables import count
 from timing import PREDICTED_FROM, YARDSTICK
 
 MILLION = 1_000_000

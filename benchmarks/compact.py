@@ -8,7 +8,7 @@ import argparse
 import time
 
 import numpy as np
-from tables import table
+from markdown import table
 
 from relvec import RVR
 from relvec.basis import Basis

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 from machine import describe_machine, limited_threads
+from markdown import count, figures, table
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_digits, load_iris, load_wine
 from sklearn.gaussian_process import GaussianProcessClassifier
@@ -23,7 +24,6 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
-from tables import count, figures, table
 
 from relvec import RVC, Mrvm1
 

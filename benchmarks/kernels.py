@@ -10,10 +10,10 @@ from functools import partial
 
 import numpy as np
 from machine import limited_threads
+from markdown import count, figures, table
 from scipy.spatial.distance import cdist
 from sklearn.gaussian_process import kernels as processes
 from sklearn.metrics.pairwise import laplacian_kernel, rbf_kernel
-from tables import count, figures, table
 from timing import timed
 
 from relvec.kernels import (

@@ -14,8 +14,8 @@ from learning_runs import (
     relative_widths,
     support_vectors,
 )
+from markdown import ABSENT, decimals, figures, table
 from sklearn.metrics import log_loss
-from tables import ABSENT, decimals, figures, table
 
 from relvec import RVC, LengthScales
 

@@ -3,7 +3,7 @@
 import numpy as np
 from learning_problems import cut, multiscale, plane
 from learning_runs import best_width, by_rmse, fits, gaussian_process, learned
-from tables import decimals, figures, table
+from markdown import decimals, figures, table
 
 from relvec import RVR, Adaptive
 from relvec.kernels import Gaussian

@@ -87,12 +87,16 @@ def friedman(seed, rows):
     return Split(X, y, X_test, y_test)
 
 
+def data_folder():
+    """Where the data sets are: RELVEC_DATA, or beside the checkout."""
+    beside = Path(__file__).resolve().parents[2] / "shared" / "data"
+    return Path(os.environ.get("RELVEC_DATA", beside))
+
+
 @cache
 def load(name):
     """Features and targets of a file of the data folder."""
-    beside = Path(__file__).resolve().parents[2] / "shared" / "data"
-    folder = Path(os.environ.get("RELVEC_DATA", beside))
-    found = sorted(folder.glob(f"{name}.csv*"))
+    found = sorted(data_folder().glob(f"{name}.csv*"))
     if not found:
         msg = f"The data set {name!r} is not here: set RELVEC_DATA."
         raise SystemExit(msg)

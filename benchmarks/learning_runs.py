@@ -34,6 +34,11 @@ class Run:
     log_loss: float = np.nan
     warned: int = 0
     failure: str | None = None
+    rounds: float = np.nan
+    coverage: float = np.nan
+    noise: float = np.nan  # estimated over true
+    peak: float = np.nan  # of memory, in bytes
+    status: str | None = None
 
     @property
     def key(self):
@@ -54,8 +59,12 @@ class Ledger:
 
     def measure(self, key, fit, split, judge):
         """Fit and judge, unless that is known."""
+        self.keep(key, lambda: measured(key, fit, split, judge))
+
+    def keep(self, key, run):
+        """What ``run`` returns, unless a run of this key is known."""
         if key not in self.runs:
-            self.runs[key] = measured(key, fit, split, judge)
+            self.runs[key] = run()
             print(shown(self.runs[key]), file=sys.stderr, flush=True)
             self._store()
 

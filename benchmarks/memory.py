@@ -44,14 +44,20 @@ def measure_memory(problem, size, way, threads=None):
         np.save(Path(folder, "y.npy"), y)
         np.save(Path(folder, "rows.npy"), np.column_stack([X, y]))
         command = [sys.executable, __file__, problem.name, way, folder]
-        command += [] if threads is None else ["--threads", str(threads)]
-        child = subprocess.run(command, capture_output=True, text=True, check=False)
+        found = outcome_of(command, threads)
+    return Footprint(problem.name, way, size, **found)
+
+
+def outcome_of(command, threads=None):
+    """What a child process prints, a dictionary; or why it ended without."""
+    limit = [] if threads is None else ["--threads", str(threads)]
+    child = subprocess.run(
+        [*command, *limit], capture_output=True, text=True, check=False
+    )
     if child.returncode:
         reason = child.stderr.strip().splitlines()[-1:] or ["killed"]
-        found = {"failure": f"{reason[0]} (exit {child.returncode})"}
-    else:
-        found = json.loads(child.stdout.splitlines()[-1])
-    return Footprint(problem.name, way, size, **found)
+        return {"failure": f"{reason[0]} (exit {child.returncode})"}
+    return json.loads(child.stdout.splitlines()[-1])
 
 
 def memory_in_use():

@@ -17,10 +17,10 @@ from pathlib import Path
 import numpy as np
 from expectation import ExpectationMaximisation
 from machine import limited_threads
+from markdown import figures, table
 from sklearn.metrics import log_loss
 from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import StandardScaler
-from tables import figures, table
 
 from relvec import RVC, Mrvm1
 

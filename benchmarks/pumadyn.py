@@ -11,8 +11,8 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+from markdown import table
 from sklearn.model_selection import KFold
-from tables import table
 
 from relvec import RVR
 from relvec.kernels import Gaussian, Matern

@@ -12,9 +12,9 @@ from dataclasses import astuple, dataclass
 from pathlib import Path
 
 import numpy as np
+from markdown import count, decimals, figures, table
 from problems import REGRESSION
 from scipy.spatial.distance import cdist
-from tables import count, decimals, figures, table
 
 from relvec import RVC, RVR, BottomUp, sparse_bayes
 

@@ -1,7 +1,7 @@
 """What was measured, as tables."""
 
 from bars import bars
-from tables import ABSENT, count, decimals, figures, table
+from markdown import ABSENT, count, decimals, figures, table
 
 
 def show(results, problems):

@@ -10,12 +10,12 @@ import sys
 from pathlib import Path
 
 from machine import describe_machine, limited_threads
+from markdown import figures
 from memory import WAYS, measure_memory
 from picture import draw
 from problems import PROBLEMS
 from report import show
 from results import Results
-from tables import figures
 from timing import PREDICTED_FROM, Plan, measure, measure_prediction
 
 SIZES = "100,1000,4000,16000,64000,100000,1000000"

@@ -10,8 +10,8 @@ import time
 import warnings
 
 import numpy as np
+from markdown import count, decimals, figures, table
 from problems import REGRESSION
-from tables import count, decimals, figures, table
 
 from relvec import RVR, TopDown
 
