@@ -128,3 +128,9 @@ def classification(n_rows=80, seed=0):
     weights = np.ones(n_rows)
     design = DenseDesign.weighted(Phi, weights)
     return Problem(design, y[:, None].astype(float), Bernoulli(), weights)
+
+
+def other_classes(own, n_classes):
+    """(N, K − 1) the classes but one of each row, ascending."""
+    first = np.arange(n_classes - 1)
+    return first + (first >= own[:, None])

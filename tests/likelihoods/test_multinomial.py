@@ -8,8 +8,10 @@ from scipy.special import softmax as exact_softmax
 from scipy.stats import norm
 
 from relvec.likelihoods import MultinomialProbit
+from relvec.likelihoods.largest_of import log_probabilities
 from relvec.likelihoods.multinomial_probit import class_probabilities, contrasts
-from relvec.likelihoods.probit_integrals import log_cdf_and_ratio, orthant
+from relvec.likelihoods.normal_tails import log_cdf_and_ratio
+from relvec.likelihoods.probit_integrals import orthant
 from relvec.likelihoods.softmax import softmax_probabilities
 
 
@@ -35,12 +37,79 @@ def exact_log_orthant(d, rate):
 @pytest.mark.parametrize("n_others", [1, 2, 4, 9])
 @pytest.mark.parametrize("spread", [0.1, 2.0, 10.0, 30.0])
 def test_quadrature_is_accurate(n_others, spread, rng):
-    """To eight digits in the likelihood; to five where variances differ."""
+    """To eight digits."""
     d = spread * rng.standard_normal((2, n_others))
-    rate = np.exp(0.5 * rng.standard_normal((2, n_others)))
-    for rates, error in ((np.ones_like(d), 2e-8), (rate, 1e-5)):
-        exact = [exact_log_orthant(*pair) for pair in zip(d, rates, strict=True)]
-        assert_allclose(orthant(d, rates).log_z, exact, rtol=error, atol=error)
+    exact = [exact_log_orthant(row, np.ones(n_others)) for row in d]
+    assert_allclose(orthant(d).log_z, exact, rtol=2e-8, atol=2e-8)
+
+
+@pytest.mark.parametrize("n_classes", [3, 5, 10])
+@pytest.mark.parametrize("spread", [0.1, 2.0, 10.0])
+def test_probabilities_are_accurate(n_classes, spread, rng):
+    """Those of improbable classes too, where variances differ and where they do not."""
+    mean = spread * rng.standard_normal((2, n_classes))
+    std = np.exp(0.5 * rng.standard_normal(mean.shape))
+    std[0] = 2.0
+    found = log_probabilities(mean, std)
+    for n, c in ((0, 0), (0, 1), (1, 0), (1, 1)):
+        others = np.delete(np.arange(n_classes), c)
+        width = std[n, others]
+        d = (mean[n, c] - mean[n, others]) / width
+        exact = exact_log_orthant(d, std[n, c] / width)
+        assert_allclose(found[n, c], exact, rtol=1e-7, atol=1e-8)
+
+
+@pytest.mark.parametrize("n_classes", [30, 300])
+def test_probabilities_of_many_classes_are_those_of_a_fine_grid(n_classes, rng):
+    mean, std = 2 * rng.standard_normal((3, n_classes)), np.ones((3, n_classes))
+    mean[0] = 0
+    v = np.linspace(-10, 20, 6001)[:, None]
+    found = log_probabilities(mean, std)
+    for row, log_p in zip(mean, found, strict=True):
+        log_cdf = norm.logcdf(v - row)
+        rest = log_cdf.sum(axis=1, keepdims=True) - log_cdf
+        exact = np.exp(norm.logpdf(v - row) + rest).sum(axis=0) * (v[1] - v[0])
+        assert_allclose(np.exp(log_p), exact, rtol=1e-7, atol=1e-14)
+        assert_allclose(log_p, np.log(exact), atol=1e-4)
+
+
+def plain_integrals(d):
+    """log Z, its gradient and minus its curvature (J, J) of one row, on a fine grid."""
+    u = np.linspace(-12, 12 + np.maximum(-d, 0).max(), 20_001)[:, None]
+    log_terms = norm.logpdf(u[:, 0]) + norm.logcdf(u + d).sum(axis=1)
+    largest = log_terms.max()
+    p = np.exp(log_terms - largest)
+    log_z = largest + np.log(p.sum() * (u[1, 0] - u[0, 0]))
+    p /= p.sum()
+    r = np.exp(norm.logpdf(u + d) - norm.logcdf(u + d))
+    gradient = p @ r
+    slopes = p @ (r * (u + d + r))
+    deviation = r - gradient
+    return log_z, gradient, np.diag(slopes) - (deviation.T * p) @ deviation
+
+
+@pytest.mark.parametrize("n_others", [2, 9, 24, 99])
+@pytest.mark.parametrize("spread", [0.0, 1.0, 3.0, 10.0])
+def test_derivatives_are_those_of_a_fine_grid(n_others, spread, rng):
+    """Rows that are right, and those that are not, however many classes there are."""
+    d = spread * rng.standard_normal((6, n_others))
+    d[3:] -= d[3:].min(axis=1, keepdims=True)
+    found = orthant(d)
+    for n, row in enumerate(d):
+        log_z, gradient, curvature = plain_integrals(row)
+        assert_allclose(found.log_z[n], log_z, rtol=1e-6, atol=1e-6)
+        assert_allclose(found.gradient[n], gradient, rtol=1e-4, atol=1e-5)
+        assert_allclose(found.curvature[n], curvature, rtol=1e-3, atol=1e-4)
+
+
+def test_products_are_those_of_the_matrix_however_rows_fall_into_blocks(rng):
+    d, v = 3 * rng.standard_normal((2, 700, 5))
+    found = orthant(d)
+    expected = np.concatenate([orthant(d[[n]]).log_z for n in range(700)])
+
+    assert_allclose(found.log_z, expected, rtol=1e-12)
+    plain = np.einsum("njk,nk->nj", found.curvature, v)
+    assert_allclose(found.product(v), plain, rtol=1e-9, atol=1e-12)
 
 
 def test_two_classes_are_a_binary_probit():
@@ -50,19 +119,17 @@ def test_two_classes_are_a_binary_probit():
 
 def test_two_classes_need_no_quadrature():
     """Values to all digits; slopes and curvatures beside those of mpmath."""
-    d, rate = np.linspace(-20, 20, 9)[:, None], np.linspace(0.2, 3, 9)[:, None]
-    found = orthant(d, rate)
+    d = np.linspace(-20, 20, 9)[:, None]
+    found = orthant(d)
 
-    def exact(x, a):
-        return mpmath.log(mpmath.ncdf(x / mpmath.sqrt(1 + a * a)))
+    def exact(x):
+        return mpmath.log(mpmath.ncdf(x / mpmath.sqrt(2)))
 
-    with mpmath.workdps(40):
-        pairs = [tuple(map(mpmath.mpf, row)) for row in np.hstack([d, rate])]
-        values = [float(exact(x, a)) for x, a in pairs]
-        slopes = [float(mpmath.diff(lambda v, a=a: exact(v, a), x)) for x, a in pairs]
-        curves = [
-            float(-mpmath.diff(lambda v, a=a: exact(v, a), x, 2)) for x, a in pairs
-        ]
+    with mpmath.workdps(60):
+        places = [mpmath.mpf(x) for x in d[:, 0]]
+        values = [float(exact(x)) for x in places]
+        slopes = [float(mpmath.diff(exact, x)) for x in places]
+        curves = [float(-mpmath.diff(exact, x, 2)) for x in places]
     assert_allclose(found.log_z, values, rtol=1e-12)
     assert_allclose(found.gradient[:, 0], slopes, rtol=1e-10)
     assert_allclose(found.curvature[:, 0, 0], curves, rtol=1e-8)

@@ -3,17 +3,41 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from problems import drawn, read_only
+from problems import drawn, other_classes, read_only
 
 from relvec.likelihoods import MatchedProbit, MultinomialProbit
-from relvec.likelihoods.multinomial_probit import class_contrasts, contrasts
+from relvec.likelihoods.comparisons import Comparisons
+from relvec.likelihoods.multinomial_probit import contrasts
+from relvec.likelihoods.probit_integrals import orthant
 from relvec.likelihoods.probit_rows import CavityRows, ProbitRows
 
 C = contrasts(4)
 Y = read_only(C[[3, 1, 0, 1, 2, 3, 1, 0, 2]])
-CONTRAST = class_contrasts(C, Y)
+CONTRAST = Comparisons.of(C, Y)
 ETA = read_only(1.5 * drawn(2, (9, 3)))
 CAVITY = read_only(np.random.default_rng(2).uniform(0.1, 4, 9))
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 10, 40])
+@pytest.mark.parametrize("by_contrasts", [True, False])
+def test_derivatives_by_outputs_are_those_of_differences(n_classes, by_contrasts, rng):
+    """Beside the matrix of differences of every row, few classes and many."""
+    coding = contrasts(n_classes) if by_contrasts else np.eye(n_classes)
+    own = rng.integers(n_classes, size=12)
+    zeta, v = 2 * rng.standard_normal((2, 12, coding.shape[1]))
+    rows = ProbitRows.at(Comparisons.of(coding, coding[own]), zeta)
+    D = coding[own][:, None] - coding[other_classes(own, n_classes)]
+    plain = orthant(np.einsum("njc,nc->nj", D, zeta))
+    H = np.swapaxes(D, 1, 2) @ plain.curvature @ D
+
+    assert_allclose(rows.log_density, plain.log_z, rtol=1e-9)
+    slopes = np.einsum("njc,nj->nc", D, plain.gradient)
+    assert_allclose(rows.gradient, slopes, rtol=1e-9, atol=1e-12)
+    assert_allclose(rows.curvature, H, rtol=1e-8, atol=1e-11)
+    product = np.einsum("nab,nb->na", H, v)
+    assert_allclose(rows.product(v), product, rtol=1e-8, atol=1e-10)
+    trace = np.trace(H, axis1=1, axis2=2) / coding.shape[1]
+    assert_allclose(rows.precision, trace, rtol=1e-8)
 
 
 def settled(eta, cavity, pull):

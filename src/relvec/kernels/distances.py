@@ -46,13 +46,17 @@ def _of_expanded_squares(
     row_squares: Array,
     centre_squares: Array,
 ) -> Array:
-    """The same from ‖x‖² − 2xᵀz + ‖z‖², in blocks of rows."""
-    values = np.empty((len(X), len(Z)))
-    across = np.ascontiguousarray(-2 * Z.T)
+    """The same from ‖x‖² − 2xᵀz + ‖z‖², what follows the product in blocks of rows.
+
+    The product is one of all: of a few rows at a time, with many features, most of its
+    time goes into rearranging Z.
+    """
+    values = np.matmul(X, Z.T)
     step = max(1, _CACHED_ENTRIES // len(Z))
     for start in range(0, len(X), step):
         part = slice(start, start + step)
-        squares = np.matmul(X[part], across, out=values[part])
+        squares = values[part]
+        squares *= -2
         squares += row_squares[part, None]
         squares += centre_squares
         function(np.maximum(squares, 0, out=squares))

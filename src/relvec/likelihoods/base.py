@@ -47,6 +47,10 @@ class Likelihood(Protocol):
         """Itself, if moments are to be matched; None for the posterior at its mode."""
 
     @property
+    def coarse(self) -> "Likelihood":
+        """The same to a few digits, for a model that is about to change; or itself."""
+
+    @property
     def scale(self) -> Array:
         """Standard deviation of y about η per output; nan where y has no unit."""
 

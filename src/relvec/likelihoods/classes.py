@@ -22,6 +22,10 @@ class ClassLikelihood:
         return None
 
     @property
+    def coarse(self) -> Self:
+        return self
+
+    @property
     def log_parameters(self) -> Array:
         return np.empty(0)
 

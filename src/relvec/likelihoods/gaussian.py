@@ -59,6 +59,10 @@ class Gaussian:
         return True
 
     @property
+    def coarse(self) -> "Gaussian":
+        return self
+
+    @property
     def matching(self) -> Matching | None:
         return None
 

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from relvec.likelihoods.multinomial_probit import MultinomialProbit, class_contrasts
+from relvec.likelihoods.comparisons import Comparisons
+from relvec.likelihoods.multinomial_probit import MultinomialProbit
 from relvec.likelihoods.probit_rows import CavityRows
 from relvec.typing import Array
 
@@ -28,6 +29,10 @@ class MatchedProbit(MultinomialProbit):
 
     @property
     def matching(self) -> "MatchedProbit":
+        return self
+
+    @property
+    def coarse(self) -> "MatchedProbit":
         return self
 
     def correction(self, y: Array, eta: Array, sample_weight: Array) -> float:
@@ -59,7 +64,7 @@ class MatchedProbit(MultinomialProbit):
         if last and np.all(np.isfinite(last.rows.mean)):
             rows = last.rows.moved(eta, cavity, pull)
         else:
-            rows = CavityRows.at(class_contrasts(self.coding, y), eta, cavity, pull)
+            rows = CavityRows.at(Comparisons.of(self.coding, y), eta, cavity, pull)
         self._asked[:] = [_Question(y, eta, self.cavity, rows)]
         return rows
 

@@ -18,16 +18,19 @@ A third, which is closer still and takes longer, is in ``matched_probit``.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 
 import numpy as np
+from scipy.special import ndtr
 
 from relvec.likelihoods.base import PseudoObservations
 from relvec.likelihoods.classes import ClassLikelihood, log_of_own
-from relvec.likelihoods.probit_integrals import orthant
+from relvec.likelihoods.comparisons import Comparisons
+from relvec.likelihoods.largest_of import log_probabilities
+from relvec.likelihoods.probit_integrals import FEW_NODES, N_NODES
 from relvec.likelihoods.probit_rows import ProbitRows, Terms
 from relvec.precision import LEAST_PRECISION
-from relvec.typing import Array, Indices
+from relvec.typing import Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,9 +43,14 @@ class MultinomialProbit(ClassLikelihood):
 
     coding: Array  # (K, outputs), orthonormal columns
     bound: bool = False
+    n_nodes: int = N_NODES  # of the quadrature
     _last: list[tuple[Array, Array, ProbitRows]] = field(
         default_factory=list, init=False, repr=False
     )
+
+    @cached_property
+    def coarse(self) -> "MultinomialProbit":
+        return MultinomialProbit(self.coding, self.bound, FEW_NODES)
 
     def rescaled(self, scale: float) -> "MultinomialProbit":
         # What is kept for the next question is as large as the training rows.
@@ -62,9 +70,8 @@ class MultinomialProbit(ClassLikelihood):
     def curvature(
         self, y: Array, eta: Array, sample_weight: Array
     ) -> Callable[[Array], Array]:
-        curvature = self._rows(y, eta, sample_weight).curvature
-        H = sample_weight[:, None, None] * curvature
-        return lambda vectors: (H @ vectors[:, :, None])[:, :, 0]
+        rows, weight = self._rows(y, eta, sample_weight), sample_weight[:, None]
+        return lambda vectors: weight * rows.product(vectors)
 
     def log_density(self, y: Array, eta: Array, sample_weight: Array) -> float:
         return float(sample_weight @ self._rows(y, eta, sample_weight).log_density)
@@ -88,16 +95,10 @@ class MultinomialProbit(ClassLikelihood):
         """All that is integrated at η; the last is kept for the next question."""
         last = self._last[0] if self._last and self._last[0][0] is y else None
         if last is None or last[1] is not eta:
-            contrast = last[2].contrast if last else class_contrasts(self.coding, y)
-            last = (y, eta, ProbitRows.at(contrast, eta))
+            contrast = last[2].contrast if last else Comparisons.of(self.coding, y)
+            last = (y, eta, ProbitRows.at(contrast, eta, self.n_nodes))
             self._last[:] = [last]
         return last[2]
-
-
-def class_contrasts(C: Array, y: Array) -> Array:
-    """(N, K − 1, outputs) of the class of each row and the others."""
-    own = np.argmax(y @ C.T, axis=1)
-    return np.asarray(C[own][:, None, :] - C[other_classes(own, len(C))])
 
 
 @cache
@@ -111,24 +112,8 @@ def contrasts(n_classes: int) -> Array:
 
 def class_probabilities(mean: Array, variance: Array) -> Array:
     """P(class) (N, K) for η ~ N(mean, diag(variance)), (22); rows sum to one."""
-    n_rows, n_classes = mean.shape
     std = np.sqrt(1 + variance)
-    log_p = np.empty((n_rows, n_classes))
-    for c in range(n_classes):
-        own = np.full(n_rows, c)
-        others = other_classes(own, n_classes)
-        width = _of(std, others)
-        distance = (mean[:, [c]] - _of(mean, others)) / width
-        log_p[:, c] = orthant(distance, std[:, [c]] / width).log_z
-    p = np.exp(log_p - log_p.max(axis=1, keepdims=True))
-    return p / p.sum(axis=1, keepdims=True)
-
-
-def other_classes(own: Indices, n_classes: int) -> Indices:
-    """(N, K − 1) the classes but one of each row, ascending."""
-    first = np.arange(n_classes - 1)
-    return first + (first >= own[:, None])
-
-
-def _of(values: Array, classes: Indices) -> Array:
-    return np.take_along_axis(values, classes, axis=1)
+    if mean.shape[1] > 2:
+        return np.exp(log_probabilities(mean, std))
+    odds = (mean[:, 1] - mean[:, 0]) / np.hypot(*std.T)
+    return ndtr(np.stack([-odds, odds], axis=1))

@@ -20,15 +20,19 @@ from typing import Protocol
 
 import numpy as np
 
-from relvec.likelihoods.probit_integrals import Orthant, orthant
+from relvec.likelihoods.comparisons import Comparisons
+from relvec.likelihoods.probit_integrals import N_NODES, Orthant
 from relvec.typing import Array
 
-# With a cavity: nodes of the quadrature, for five digits while the search goes on; how
+# With a cavity: nodes of the quadrature, for six digits while the search goes on; how
 # far ζ may be from m + vg in units of √(1 + v), F being corrected to second order; and
 # how often m is corrected.
-_NODES = 12
+_NODES = 10
 _NEAR = 0.3
 _MOST_CORRECTIONS = 20
+# Classes up to which the matrix of a row has fewer entries than its deviations at the
+# nodes, which are passed twice.
+_SMALL_MATRIX = 2 * N_NODES
 
 
 class Terms(Protocol):
@@ -46,43 +50,63 @@ class Terms(Protocol):
     def precision(self) -> Array:
         """Of the observations that the rows amount to (N,)."""
 
-    @property
-    def curvature(self) -> Array:
-        """Minus the second derivatives (N, outputs, outputs)."""
+    def product(self, vectors: Array) -> Array:
+        """Of minus the second derivatives with vectors (N, outputs)."""
 
 
 @dataclass(frozen=True)
 class ProbitRows:
     """log Z and its derivatives, by differences from the class of each row."""
 
-    contrast: Array  # (N, K − 1, outputs): differences are contrast · ζ
+    contrast: Comparisons
     integrals: Orthant
 
     @classmethod
-    def at(cls, contrast: Array, eta: Array) -> "ProbitRows":
-        distance = np.einsum("njc,nc->nj", contrast, eta)
-        return cls(contrast, orthant(distance))
+    def at(
+        cls, contrast: Comparisons, eta: Array, n_nodes: int = N_NODES
+    ) -> "ProbitRows":
+        return cls(contrast, contrast.integrated(contrast.differences(eta), n_nodes))
 
     @property
     def log_density(self) -> Array:
         """log Z (N,)."""
         return self.integrals.log_z
 
-    @property
+    @cached_property
     def gradient(self) -> Array:
         """∂log Z/∂ζ (N, outputs)."""
-        return np.einsum("njc,nj->nc", self.contrast, self.integrals.gradient)
+        return self.contrast.pulled(self.integrals.gradient)
 
-    @property
+    @cached_property
     def precision(self) -> Array:
-        """−∂²log Z/∂ζ², averaged over outputs (N,)."""
-        return np.trace(self.curvature, axis1=1, axis2=2) / self.contrast.shape[2]
+        """−∂²log Z/∂ζ², averaged over outputs (N,).
+
+        With M = diag(s) − DᵀD by differences, the trace is ΣMⱼⱼ + 1ᵀM1: what outputs
+        leave out of η, its mean, is not seen by differences.
+        """
+        s, D = self.integrals.slopes, self.integrals.deviations
+        squares = np.einsum("nqj,nqj->n", D, D)
+        sums = D @ np.ones(D.shape[2])
+        trace = 2 * s.sum(axis=1) - squares - np.einsum("nq,nq->n", sums, sums)
+        return np.asarray(trace / self.contrast.coding.shape[1])
 
     @cached_property
     def curvature(self) -> Array:
         """−∂²log Z/∂ζ² (N, outputs, outputs)."""
-        D = self.contrast
-        return np.swapaxes(D, 1, 2) @ (self.integrals.curvature @ D)
+        C, own = self.contrast.coding, self.contrast.own
+        M, rows = self.integrals.curvature.copy(), np.arange(len(own))
+        # Rows and columns of the own class are still empty.
+        total = M.sum(axis=2)
+        M[rows, own] = M[rows, :, own] = -total
+        M[rows, own, own] = total.sum(axis=1)
+        return np.asarray(C.T @ (M @ C))
+
+    def product(self, vectors: Array) -> Array:
+        """Of that with vectors (N, outputs), without a matrix where it is large."""
+        if len(self.contrast.coding) <= _SMALL_MATRIX:
+            return np.asarray((self.curvature @ vectors[:, :, None])[:, :, 0])
+        images = self.integrals.product(self.contrast.differences(vectors))
+        return self.contrast.pulled(images)
 
 
 @dataclass(frozen=True)
@@ -101,7 +125,7 @@ class CavityRows:
 
     @classmethod
     def at(
-        cls, contrast: Array, eta: Array, cavity: Array, pull: Array
+        cls, contrast: Comparisons, eta: Array, cavity: Array, pull: Array
     ) -> "CavityRows":
         return cls._asked(contrast, (eta, cavity, pull), eta)._corrected()
 
@@ -114,12 +138,10 @@ class CavityRows:
 
     @classmethod
     def _asked(
-        cls, contrast: Array, at: tuple[Array, Array, Array], mean: Array
+        cls, contrast: Comparisons, at: tuple[Array, Array, Array], mean: Array
     ) -> "CavityRows":
         eta, cavity, pull = at
-        distance = np.einsum("njc,nc->nj", contrast, mean)
-        distance /= np.sqrt(1 + cavity)[:, None]
-        alone = ProbitRows(contrast, orthant(distance, n_nodes=_NODES))
+        alone = ProbitRows.at(contrast, mean / np.sqrt(1 + cavity)[:, None], _NODES)
         return cls(eta, mean, cavity, pull, alone)
 
     def _corrected(self) -> "CavityRows":
@@ -154,8 +176,11 @@ class CavityRows:
 
     def _grown(self, change: Array) -> Array:
         """(I − vH)⁻¹ = I + vH(I − vH)⁻¹ times a change of ζ: that of m."""
-        bent = (self.curvature @ change[:, :, None])[:, :, 0]
-        return change + self.pull[:, None] * bent
+        return change + self.pull[:, None] * self.product(change)
+
+    def product(self, vectors: Array) -> Array:
+        """−∂²F/∂ζ² times vectors (N, outputs)."""
+        return np.asarray((self.curvature @ vectors[:, :, None])[:, :, 0])
 
     @cached_property
     def curvature(self) -> Array:
@@ -166,7 +191,7 @@ class CavityRows:
 
     @cached_property
     def _bend(self) -> Array:
-        return (self.curvature @ self._left[:, :, None])[:, :, 0]
+        return self.product(self._left)
 
     @property
     def gradient(self) -> Array:

@@ -1,0 +1,32 @@
+"""The normal distribution of large arrays beside scipy's."""
+
+import numpy as np
+from numpy.testing import assert_allclose
+from scipy.special import log_ndtr
+from scipy.stats import norm
+
+from relvec.likelihoods.normal_tails import ratio_and_scaled
+
+
+def test_both_tails_are_those_of_scipy():
+    z = np.concatenate([-np.geomspace(1e3, 1e-3, 500), np.geomspace(1e-3, 1e3, 500)])
+    ratio, scaled = ratio_and_scaled(z, np.empty((3, len(z))))
+    log_cdf = np.log(scaled) - 0.5 * np.minimum(z, 0) ** 2
+
+    assert_allclose(log_cdf, log_ndtr(z), rtol=1e-11, atol=1e-11)
+    near = np.abs(z) < 30  # beyond, the plain quotient has no digits left
+    plain = np.exp(norm.logpdf(z[near]) - log_ndtr(z[near]))
+    assert_allclose(ratio[near], plain, rtol=1e-10)
+    assert_allclose(ratio[z < -30], -z[z < -30], rtol=2e-3)
+    assert_allclose(ratio[z > 40], 0, atol=1e-300)
+
+
+def test_the_argument_is_left_as_it_is():
+    z = np.linspace(-3, 3, 12).reshape(3, 4)
+    before = z.copy()
+    room = np.empty((3, 3, 4))
+    ratio, scaled = ratio_and_scaled(z, room)
+
+    assert_allclose(z, before, rtol=0)
+    assert np.shares_memory(ratio, room)
+    assert np.shares_memory(scaled, room)
