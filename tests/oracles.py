@@ -1,6 +1,8 @@
 """Slow, obvious versions of what the engine computes: definitions, not methods."""
 
 from dataclasses import dataclass
+from fractions import Fraction
+from math import log, pi
 
 import numpy as np
 from scipy.optimize import minimize
@@ -89,3 +91,52 @@ class Frozen:
 
     def with_parameters(self, log_parameters, *, fixed=False):
         return self
+
+
+def exact_posterior(columns, target, beta, inside, alpha):
+    """S and Q of all columns, and the log evidence, in exact arithmetic.
+
+    By C = I/β + ΦA⁻¹Φᵀ (r, r), of numbers that are taken as the fractions they are.
+    """
+    V = [[Fraction(float(value)) for value in row] for row in columns]
+    t = [Fraction(float(value)) for value in target]
+    scale = {int(i): 1 / Fraction(float(a)) for i, a in zip(inside, alpha, strict=True)}
+    n_rows, n_columns = len(V), len(V[0])
+    C = [
+        [sum(V[r][i] * scale[i] * V[s][i] for i in scale) for s in range(n_rows)]
+        for r in range(n_rows)
+    ]
+    for r in range(n_rows):
+        C[r][r] += 1 / Fraction(beta)
+    right = [[*V[r], t[r]] for r in range(n_rows)]
+    solved, determinant = _eliminated(C, right)
+    S = [
+        float(sum(V[r][m] * solved[r][m] for r in range(n_rows)))
+        for m in range(n_columns)
+    ]
+    Q = [
+        float(sum(V[r][m] * solved[r][-1] for r in range(n_rows)))
+        for m in range(n_columns)
+    ]
+    quadratic = float(sum(t[r] * solved[r][-1] for r in range(n_rows)))
+    log_determinant = log(determinant.numerator) - log(determinant.denominator)
+    evidence = -0.5 * (n_rows * log(2 * pi) + log_determinant + quadratic)
+    return np.array(S), np.array(Q), evidence
+
+
+def _eliminated(matrix, right):
+    """matrix⁻¹ right and the determinant, by Gauss's elimination."""
+    rows = [[*left, *more] for left, more in zip(matrix, right, strict=True)]
+    size, determinant = len(rows), Fraction(1)
+    for pivot in range(size):
+        head = rows[pivot][pivot]
+        determinant *= head
+        rows[pivot] = [value / head for value in rows[pivot]]
+        for other in range(size):
+            factor = rows[other][pivot]
+            if other != pivot and factor:
+                rows[other] = [
+                    value - factor * own
+                    for value, own in zip(rows[other], rows[pivot], strict=True)
+                ]
+    return [row[size:] for row in rows], determinant

@@ -1,4 +1,4 @@
-"""Stacks of triangular solves, safe norms, threads."""
+"""Stacks of triangular solves, rotations, safe norms, threads."""
 
 import threading
 from threading import Barrier, Event, Thread
@@ -6,14 +6,18 @@ from threading import Barrier, Event, Thread
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from oracles import exact_posterior
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from relvec.linalg import (
+    Reflections,
     column_norms,
+    rotated,
     single_threaded,
     solve_lower,
     solve_upper,
     threads_for,
+    triangle_beside_prior,
     weighted_squares,
     wide_product,
 )
@@ -31,6 +35,85 @@ def test_triangular_solves(shared, rng):
 
 def test_empty_solves():
     assert solve_lower(np.empty((2, 0, 0)), np.empty((1, 0, 3))).shape == (2, 0, 3)
+
+
+@pytest.mark.parametrize("shape", [(0, 4), (3, 4), (8, 4), (9, 4), (500, 7), (50, 1)])
+def test_rotated_rows_have_the_same_inner_products(shape, rng):
+    rows = rng.standard_normal(shape)
+    found = rotated(rows)
+
+    assert len(found) <= max(2 * shape[1], 1)
+    assert_allclose(found.T @ found, rows.T @ rows, rtol=1e-12, atol=1e-12)
+    if shape[0] > 2 * shape[1]:
+        assert np.array_equal(found, np.triu(found))
+        assert found.shape == (shape[1], shape[1])
+
+
+def test_rotated_rows_keep_what_inner_products_lose(rng):
+    """A direction of 1e-10: its square is below the rounding of the others'."""
+    Q, _ = np.linalg.qr(rng.standard_normal((200, 3)))
+    other, _ = np.linalg.qr(rng.standard_normal((3, 3)))
+    rows = Q * [1.0, 1e-5, 1e-10] @ other
+    left = rows.copy()
+    for _ in range(30):  # merged again and again with a few more
+        left = rotated(np.vstack([left, np.zeros((7, 3))]))
+    sizes = np.linalg.svd(left, compute_uv=False)
+
+    assert_allclose(sizes, [1.0, 1e-5, 1e-10], rtol=1e-4)
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (2, 5), (40, 5), (6, 1)])
+def test_the_triangle_beside_a_prior(shape, rng):
+    rows = 10 ** rng.uniform(-2, 2, shape[1]) * rng.standard_normal(shape)
+    L = triangle_beside_prior(rows)
+    expected = np.eye(shape[1]) + rows.T @ rows
+
+    assert np.array_equal(L, np.tril(L))
+    assert np.all(L.diagonal() > 0)
+    assert_allclose(L, np.linalg.cholesky(expected), rtol=1e-9, atol=1e-12)
+
+
+def nearly_equal_columns(seed):
+    """1e12 times columns that differ by 1e-9: I + rowsᵀrows has no digits left."""
+    rng = np.random.default_rng(seed)
+    rows = rng.standard_normal((8, 1)) + 1e-9 * rng.standard_normal((8, 3))
+    return 1e12 * rows, rng.standard_normal((8, 2))
+
+
+def test_the_triangle_of_rows_whose_inner_products_have_no_digits():
+    rows, _ = nearly_equal_columns(0)
+    L = triangle_beside_prior(rows)
+    _, _, evidence = exact_posterior(rows, np.zeros(8), 1.0, range(3), np.ones(3))
+    log_determinant = -2 * evidence - 8 * np.log(2 * np.pi)
+
+    assert np.linalg.cond(np.eye(3) + rows.T @ rows) > 1e16
+    assert_allclose(2 * np.log(L.diagonal()).sum(), log_determinant, rtol=1e-6)
+
+
+@pytest.mark.parametrize("n_columns", [0, 1, 6])
+@pytest.mark.parametrize("size", [0, 1, 4])
+def test_what_is_beyond_the_span(size, n_columns, rng):
+    """By the projection that defines it."""
+    top = rng.standard_normal((9, size))
+    stacked = np.vstack([top, np.eye(size)])
+    columns = rng.standard_normal((9, n_columns))
+    found = Reflections.of(stacked).beyond(columns)
+    padded = np.vstack([columns, np.zeros((size, n_columns))])
+    left = padded - stacked @ np.linalg.pinv(stacked) @ padded
+
+    assert found.shape == columns.shape
+    assert_allclose(found.T @ found, left.T @ left, atol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_is_beyond_the_span_needs_no_condition(seed):
+    rows, columns = nearly_equal_columns(seed)
+    left = Reflections.of(np.vstack([rows, np.eye(3)])).beyond(columns)
+    both = np.column_stack([rows, columns])
+    S, Q, _ = exact_posterior(both, columns[:, 0], 1.0, range(3), np.ones(3))
+
+    assert_allclose(np.sum(left**2, axis=0), S[3:], rtol=1e-5)
+    assert_allclose(left.T @ left[:, 0], Q[3:], rtol=1e-5)
 
 
 @pytest.mark.parametrize("order", ["C", "F"])

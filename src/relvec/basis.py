@@ -1,6 +1,6 @@
 """Basis functions: kernels, their centres and perhaps a constant."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Protocol
@@ -16,7 +16,7 @@ from relvec.typing import AnyArray, Array, Indices
 BLOCK_ENTRIES = 2_000_000
 # Columns are filled from values that come row by row: such a block, a megabyte, stays
 # in cache while it is turned, and has enough columns that work once per row is little.
-_TURNED_ENTRIES, _LEAST_COLUMNS = 131_072, 64
+_TURNED_ENTRIES, _LEAST_COLUMNS = 131_072, 256
 
 
 class Functions(Protocol):
@@ -66,11 +66,21 @@ class Group:
     def fill(self, X: AnyArray, functions: Array) -> None:
         width = max(*X.shape, 1)
         entries = min(BLOCK_ENTRIES, max(_TURNED_ENTRIES, _LEAST_COLUMNS * width))
+        # Kernels copy the second of their rows all at once: only if that is little.
+        slim = X.dtype == np.float64 and X.shape[1] <= _LEAST_COLUMNS
+        symmetric = self.positive_definite and slim
         # Of a matrix that is symmetric, what is above the diagonal is known by then.
         mirrored = self.positive_definite and _same_rows(X, self.centres)
         for columns in blocks(len(self), width, entries):
             start = columns.start if mirrored else 0
-            values = evaluated(self.kernel, X[start:], self.centres[columns])
+            rows, centres = X[start:], self.centres[columns]
+            # Row by row, values of centres and rows are columns of those of rows and
+            # centres: nothing has to be turned.
+            values = (
+                evaluated(self.kernel, centres, rows).T
+                if symmetric
+                else evaluated(self.kernel, rows, centres)
+            )
             functions[start:, columns] = values
             if mirrored:
                 functions[columns, columns.stop :] = values[columns.stop - start :].T
@@ -112,13 +122,18 @@ class Basis:
 
     def __call__(self, X: AnyArray) -> Array:
         """Φ (n_rows, n_functions) in column-major order, whose columns are gathered."""
-        functions = np.empty((len(X), len(self)), order="F")
+        # Kernels make copies of their rows, in double precision.
+        parts = ((rows, X[rows]) for rows in blocks(len(X), X.shape[1]))
+        return self.on_blocks(parts, len(X))
+
+    def on_blocks(self, parts: Iterable[tuple[slice, AnyArray]], total: int) -> Array:
+        """The same of rows that come in blocks, each with its place among all."""
+        functions = np.empty((total, len(self)), order="F")
         if self.bias:
             functions[:, 0] = 1.0
-        # Kernels make copies of their rows, in double precision.
-        for rows in blocks(len(X), X.shape[1]):
-            for group, part in zip(self.groups, self.parts, strict=True):
-                group.fill(X[rows], functions[rows, part])
+        for rows, X in parts:
+            for group, own in zip(self.groups, self.parts, strict=True):
+                group.fill(X, functions[rows, own])
         return functions
 
     def sparse(self, X: AnyArray) -> Any:

@@ -145,8 +145,9 @@ default="sequential"
         columns and prune them, for small dictionaries. A :class:`BottomUp` is the first
         with its settings, a :class:`TopDown` one of the others.
     tol : float, default=1e-4
-        Largest change of log α and of the log noise at the end; a column must gain
-        more than this many nats to enter.
+        Nats that a column must gain to enter. The search ends when none does, or when
+        three rounds in succession gain less than this for each observation. It is also
+        the largest change of log α and of the log noise at the end.
     max_iter : int, default=10000
         Most steps to take.
     max_seconds : float, optional

@@ -3,13 +3,14 @@
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import pairwise
 from threading import Lock, local
 from typing import Any
 
 import numpy as np
-from scipy.linalg import lapack
+from scipy.linalg import lapack, qr
 from threadpoolctl import ThreadpoolController
 
 from relvec.typing import AnyArray, Array
@@ -22,6 +23,8 @@ _CACHED_ENTRIES = 32_768
 # Multiplications from which a product is worth waking the other threads for.
 _LARGE_PRODUCT = 1e9
 _WIDE_PRODUCT = 3e6
+# Rows for each column from which on a triangle in their place is worth its computation.
+_WORTH_TURNING = 2
 # It is cut into parts of so many columns at least.
 _LEAST_COLUMNS, _MOST_PARTS = 480, 8
 
@@ -49,6 +52,84 @@ def cholesky_and_inverse(stack: Array) -> tuple[Array, Array]:
         inverse = np.add(half, half.T, out=inverses[k])
         inverse.ravel()[:: size + 1] *= 0.5
     return stack, inverses
+
+
+def rotated(rows: Array) -> Array:
+    """Fewer rows with the same inner products of columns, with all their digits.
+
+    R of QR = rows; a few rows more than columns are left as they are.
+    """
+    if len(rows) <= _WORTH_TURNING * rows.shape[1]:
+        return rows
+    (upper,) = qr(rows, mode="r", check_finite=False)
+    return np.triu(upper[: rows.shape[1]])
+
+
+def triangle_beside_prior(rows: Array) -> Array:
+    """The lower L of LLᵀ = I + rowsᵀrows (n, n), with all digits of the rows."""
+    return Reflections.of(np.vstack([rows, np.eye(rows.shape[1])])).lower
+
+
+@dataclass(frozen=True)
+class Reflections:
+    """Householder's, that turn tall rows (m, n) into a triangle R of QR."""
+
+    vectors: Any  # (m, n) of the reflections below R, as LAPACK has them
+    tau: Any  # (n,)
+
+    @classmethod
+    def of(cls, rows: Array) -> "Reflections":
+        """Of rows that are at least as many as columns."""
+        if rows.shape[1] == 0:
+            return cls(rows, np.empty(0))
+        (vectors, tau), _ = qr(rows, mode="raw", check_finite=False)
+        return cls(vectors, tau)
+
+    @property
+    def size(self) -> int:
+        """Columns."""
+        return int(self.vectors.shape[1])
+
+    @property
+    def _upper(self) -> Array:
+        return np.triu(self.vectors[: self.size])
+
+    @property
+    def lower(self) -> Array:
+        """Rᵀ, its diagonal positive."""
+        upper = self._upper
+        return np.where(upper.diagonal() < 0, -upper.T, upper.T)
+
+    @property
+    def inverse(self) -> Array:
+        """(RᵀR)⁻¹."""
+        if self.size == 0:
+            return np.empty((0, 0))
+        half = lapack.dtrtri(self._upper)[0]
+        return np.asarray(half @ half.T)
+
+    def turned(self, columns: Array) -> Array:
+        """Qᵀ columns, for the square Q."""
+        if self.size == 0:
+            return columns
+        padded = np.asfortranarray(columns)
+        given = "L", "T", self.vectors, self.tau, padded
+        work = lapack.dormqr(*given, -1)[1]
+        return np.asarray(lapack.dormqr(*given, int(work[0].real))[0])
+
+    def least_squares(self, right: Array) -> Array:
+        """argmin |rows x − right| for right sides (m, K): (n, K)."""
+        if self.size == 0:
+            return right[:0]
+        return lapack.dtrtrs(self._upper, self.turned(right)[: self.size])[0]
+
+    def beyond(self, columns: Array) -> Array:
+        """What [columns; 0] has beyond the span of the rows, in an orthonormal basis.
+
+        For rows of which the last n stand beside zeros.
+        """
+        zeros = np.zeros((self.size, columns.shape[1]))
+        return self.turned(np.vstack([columns, zeros]))[self.size :]
 
 
 def solve_lower(factors: Array, right: Array) -> Array:

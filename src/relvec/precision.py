@@ -15,9 +15,11 @@ ROUNDING = 1e-14
 
 # κ up to which Gram matrices serve, by the error ROUNDING·κ that they then have:
 GRAM_LIMIT = 1e6  # 1e-8: models are compared by differences of evidence of this size
-DIFFERENCE_LIMIT = 1e9  # 1e-5: S and Q tell gains; beyond, designs return to their rows
-SEARCH_LIMIT = 1e11  # 1e-3: gains still tell what is worth trying, and confirming
-LAST_GRAM_LIMIT = 1e14  # 1: no digit is left; for designs that have nothing better
+FACTOR_LIMIT = 1e8  # 1e-6: log determinants, of evidences of a hundred nats and more
+# 1e-5: S and Q of all functions. Beyond, the share of S that counts as rounding takes
+# wide functions with it, and where a model is refitted a pass over the rows tells more.
+PASS_LIMIT = 1e9
+DIFFERENCE_LIMIT = 1e11  # 1e-3: S and Q still tell gains; beyond, columns are asked
 # By how much rounding may have changed an evidence, relative to its size: 1000 nats are
 # then known to 1e-6, the least gain that counts at the default tolerance.
 MOST_DOUBT = 1e-9
@@ -25,9 +27,13 @@ MOST_DOUBT = 1e-9
 # What Gram matrices leave of φᵀC⁻¹φ is rounding below this share of φᵀBφ, ten times
 # that of a sum: the column lies in the span of the chosen ones.
 DEPENDENT = 1e-13
-# The same share per unit of κ, which overtakes from 1e5 on. Found by trial: without it,
-# rounding enters models of low noise as functions (200 nats lost on a noisy sinc with a
-# deviation of 1e-6); with ε itself wide kernels lose functions that they need.
+# The same where columns are asked and not Gram matrices: what reflections leave of one
+# is off by ROUNDING of its length, its square by the square of that.
+LEAST_SHARE = (10 * ROUNDING) ** 2
+# The share of Gram matrices per unit of κ, which overtakes from 1e5 on. Found by trial:
+# without it, rounding enters models of low noise as functions (200 nats lost on a noisy
+# sinc with a deviation of 1e-6); with ε itself wide kernels lose functions that they
+# need.
 _DEPENDENT_BY_CONDITION = 1e-18
 # To which low rank may be asked for an entry of Φ: what a thousand pivots leave of one,
 # a difference, is wrong by a thousand times ROUNDING.
@@ -35,9 +41,10 @@ LEAST_TOLERANCE = 1e-11
 # Of the largest diagonal element, per column: added where Cholesky's method fails. Four
 # times ε, the bound on its backward error.
 LOST_TO_ROUNDING = 1e-15
-# A prior says at least this of what the data say of a weight. Not even orthogonal
-# factors, whose error is ε·√κ, tell two models apart beyond.
-LEAST_PRIOR_SHARE = 1e-18
+# A prior says at least this of what the data say of a weight: beyond, orthogonal
+# factors, whose error is ε·√κ, no longer tell models apart. A noise of 1e-5 of the
+# target beside smooth functions takes 1e-24.
+LEAST_PRIOR_SHARE = 1e-28
 # 1 − νS is what the prior still says of a weight, a difference of numbers of order one
 # after some thousand updates in place; below, a pool leaves functions to Newton.
 DETERMINED = 1e-10

@@ -9,11 +9,10 @@ from scipy.sparse import csc_array
 
 from relvec.basis import Basis, Group
 from relvec.data import Block
-from relvec.design import DenseDesign, Rows, Whole
-from relvec.design.expansions import LowRank
-from relvec.design.factored import FactoredDesign
+from relvec.design import DenseDesign, Rows
+from relvec.design.blocked import BlockedDesign, Room
 from relvec.design.sparse import SparseDesign
-from relvec.kernels import Columns, Linear
+from relvec.kernels import Columns, Gaussian, Linear, Sigmoid
 
 ENTRIES = drawn(7, (17, 9))
 SAMPLE_WEIGHT = read_only(np.random.default_rng(8).uniform(0.5, 2.0, 17))
@@ -42,17 +41,16 @@ def some_absent():
 NORMS = np.sqrt(SAMPLE_WEIGHT @ ENTRIES**2)
 
 
-def whole(rows, keep=1e6):
+def blocked(rows, keep=1e6, entries=1e6):
     basis = Basis.of(Columns(), np.arange(9), bias=False)
-    return FactoredDesign(rows, basis, Whole(basis), NORMS, keep)
+    return BlockedDesign(rows, basis, NORMS, SAMPLE_WEIGHT, Room(entries, keep))
 
 
-def low_rank(rows, keep=1e6, groups=1):
-    """Nine inner products with nine centres: of full rank, so exact."""
+def of_kernels(rows, groups, keep=1e6):
+    """Inner products with nine centres, which is what the columns are."""
     parts = np.array_split(np.eye(9), groups)
     basis = Basis(tuple(Group(Linear(), part) for part in parts), bias=False)
-    expansion = LowRank.of(basis, tol=1e-9, most=9, seed=0)
-    return FactoredDesign(rows, basis, expansion, NORMS, keep)
+    return BlockedDesign(rows, basis, NORMS, SAMPLE_WEIGHT, Room(0, keep, pivots=9))
 
 
 DESIGNS = {
@@ -66,20 +64,18 @@ DESIGNS = {
     "dense, strided": lambda: DenseDesign.weighted(
         np.repeat(ENTRIES, 2, axis=0)[::2], SAMPLE_WEIGHT
     ),
-    "whole": lambda: whole(in_memory()),
-    "whole, in blocks": lambda: whole(in_blocks()),
-    "whole, nothing kept": lambda: whole(in_blocks(), keep=0),
-    "whole, some rows absent": lambda: whole(some_absent()),
-    "low rank": lambda: low_rank(in_memory()),
-    "low rank, in blocks": lambda: low_rank(in_blocks()),
-    "low rank, nothing kept": lambda: low_rank(in_blocks(), keep=0),
-    "low rank, some rows absent": lambda: low_rank(some_absent()),
-    "low rank, two kernels": lambda: low_rank(in_blocks(), groups=2),
-    "low rank, four kernels": lambda: low_rank(in_memory(), groups=4),
     "sparse": lambda: SparseDesign.weighted(csc_array(ENTRIES), SAMPLE_WEIGHT),
+    "blocked": lambda: blocked(in_memory()),
+    "blocked, in blocks": lambda: blocked(in_blocks()),
+    "blocked, nothing kept": lambda: blocked(in_blocks(), keep=0),
+    "blocked, views too": lambda: blocked(in_blocks(), entries=0),
+    "blocked, some rows absent": lambda: blocked(some_absent()),
+    "blocked, some rows absent, views too": lambda: blocked(some_absent(), entries=0),
+    "blocked, one kernel": lambda: of_kernels(in_memory(), 1),
+    "blocked, two kernels": lambda: of_kernels(in_blocks(), 2),
+    "blocked, four kernels": lambda: of_kernels(some_absent(), 4, keep=0),
 }
-REFINABLE = [name for name in DESIGNS if name.startswith("low rank")]
-UNHELD = [*REFINABLE, *(name for name in DESIGNS if name.startswith("whole"))]
+UNHELD = [name for name in DESIGNS if name.startswith("blocked")]
 HELD = [name for name in DESIGNS if name not in UNHELD]
 
 
@@ -174,31 +170,187 @@ def test_other_weights_than_last_time(design):
 
 
 def test_products_can_be_repeated(design, indices):
-    """The second and third time features and columns may come from memory."""
+    """The second and third time columns may come from memory."""
     w = np.ones((1, len(indices)))
     for _ in range(3):
         assert_allclose(design.matvec(w, indices), UNIT[:, indices] @ w.T, atol=1e-13)
         assert_allclose(design.rmatvec(TARGETS), TARGETS.T @ UNIT, atol=1e-13)
 
 
-@pytest.mark.parametrize("name", REFINABLE)
-def test_a_refined_design_holds_the_same_dictionary(name, indices, weights):
+@pytest.mark.parametrize("name", DESIGNS)
+def test_whether_products_of_all_columns_cost_little(name):
     design = DESIGNS[name]()
-    better = design.refined()
-    expected = np.stack([(UNIT[:, indices].T * w) @ UNIT for w in weights.T])
 
-    assert better.shape == design.shape
-    assert_allclose(better.column_norms, design.column_norms)
-    assert_allclose(better.cross_gram(indices, weights), expected, atol=1e-13)
+    assert design.held == (name in HELD)
+    assert design.most_entries >= 0
 
 
-@pytest.mark.parametrize("name", [name for name in DESIGNS if name not in REFINABLE])
-def test_exact_designs_have_nothing_to_refine(name):
-    assert DESIGNS[name]().refined() is None
+def test_coordinates(design, indices, weights):
+    """Inner products of W^½[Φ t], for one column of row weights after the other."""
+    columns = UNIT[:, indices]
+    for w in weights.T:
+        V, z = design.coordinates(indices, w, TARGETS)
+        assert V.shape == (len(z), len(indices))
+        assert z.shape == (len(V), 3)
+        assert_allclose(V.T @ V, (columns.T * w) @ columns, rtol=1e-12, atol=1e-12)
+        assert_allclose(V.T @ z, (columns.T * w) @ TARGETS, rtol=1e-12, atol=1e-12)
+        assert_allclose(z.T @ z, (TARGETS.T * w) @ TARGETS, rtol=1e-12, atol=1e-12)
 
 
-def test_gram_matrices_are_trusted_up_to_a_limit(design):
-    assert 1e6 <= design.gram_limit <= 1e14
+def test_coordinates_are_few(design):
+    indices = np.array([7, 0, 3])
+    V, _ = design.coordinates(indices, SAMPLE_WEIGHT, TARGETS[:, :1])
+
+    assert len(V) <= 8  # twice the columns and the target
+
+
+VIEW_ROWS = {"all rows": None, "some rows": np.array([0, 3, 4, 5, 11, 16])}
+
+
+@pytest.mark.parametrize("which", VIEW_ROWS)
+@pytest.mark.parametrize("chosen", [[4], [0, 3, 7], range(9)], ids=len)
+def test_a_view_is_the_array_restricted(design, chosen, which):
+    """But for the norms of its columns, which it tells."""
+    chosen, rows = np.array(chosen), VIEW_ROWS[which]
+    view = design.view(chosen, rows)
+    kept = np.arange(17) if rows is None else rows
+    part, every = ENTRIES[np.ix_(kept, chosen)], np.arange(len(chosen))
+    norms, v = view.column_norms, SAMPLE_WEIGHT[kept]
+    weights, targets = WEIGHTS["three outputs"][kept], TARGETS[kept]
+    gram = np.stack([(part.T * w) @ part for w in weights.T])
+
+    assert view.shape == part.shape
+    assert_allclose(view.matvec(np.diag(norms), every), part, atol=1e-13)
+    assert_allclose(view.rmatvec(targets) * norms, targets.T @ part, atol=1e-12)
+    outer = norms[:, None] * norms
+    assert_allclose(view.gram(every, weights) * outer, gram, atol=1e-12)
+    last = every[-1:]
+    cross = view.cross_gram(last, weights) * norms[-1] * norms
+    assert_allclose(cross, gram[:, last], atol=1e-12)
+    V, z = view.coordinates(every, v, targets)
+    assert_allclose(V.T @ V * outer, (part.T * v) @ part, atol=1e-12)
+    assert_allclose(V.T @ z * norms[:, None], (part.T * v) @ targets, atol=1e-12)
+    if view.held:
+        assert_allclose(norms, np.sqrt(v @ part**2), rtol=1e-12)
+    else:
+        assert_allclose(norms, NORMS[chosen])
+
+
+@pytest.mark.parametrize("name", UNHELD)
+def test_a_view_is_held_where_there_is_room(name):
+    design = DESIGNS[name]()
+
+    assert design.view(np.arange(3)).held == (design.most_entries > 0)
+
+
+def test_a_view_of_a_view(design):
+    rows, chosen = np.array([0, 3, 4, 5, 11, 16]), np.array([0, 3, 7, 8])
+    again = design.view(chosen, rows).view(np.array([1, 3]), np.array([2, 5]))
+    expected = ENTRIES[np.ix_([4, 16], [3, 8])]
+
+    found = again.matvec(np.diag(again.column_norms), np.arange(2))
+    assert_allclose(found, expected, atol=1e-13)
+
+
+@pytest.mark.parametrize("name", [name for name in DESIGNS if "kernel" not in name])
+def test_no_low_rank_of_columns_that_are_none_of_a_kernel(name):
+    design = DESIGNS[name]()
+
+    assert design.low_rank(np.arange(4), None, TARGETS, 1e-4) is None
+
+
+@pytest.mark.parametrize("name", [name for name in DESIGNS if "kernel" in name])
+@pytest.mark.parametrize("which", VIEW_ROWS)
+def test_a_low_rank_that_is_the_full_one(name, which):
+    """Of the columns as the design presents them, on some rows."""
+    rows, chosen = VIEW_ROWS[which], np.array([1, 2, 6])
+    kept = np.arange(17) if rows is None else rows
+    part, v = UNIT[np.ix_(kept, chosen)], SAMPLE_WEIGHT[kept]
+    V, z = DESIGNS[name]().low_rank(chosen, rows, TARGETS[kept], 1e-9)
+
+    assert_allclose(V.T @ V, (part.T * v) @ part, atol=1e-8)
+    assert_allclose(V.T @ z, (part.T * v) @ TARGETS[kept], atol=1e-8)
+    assert_allclose(z.T @ z, (TARGETS[kept].T * v) @ TARGETS[kept], rtol=1e-12)
+
+
+POINTS = read_only(np.random.default_rng(3).uniform(-3, 3, (400, 2)))
+
+
+def smooth_design(kernel, rows, pivots):
+    basis = Basis.of(kernel, POINTS[:90], bias=True)
+    weight = np.random.default_rng(4).uniform(0.5, 2, 400)
+    room = Room(entries=0, keep=0, pivots=pivots)
+    norms = np.random.default_rng(5).uniform(1, 3, 91)
+    return BlockedDesign(rows, basis, norms, weight, room)
+
+
+@pytest.mark.parametrize("tol", [1e-2, 1e-4, 1e-7])
+@pytest.mark.parametrize("which", ["all rows", "some rows"])
+@pytest.mark.parametrize("chosen", [range(91), range(7, 91, 2)], ids=["bias", "none"])
+def test_a_low_rank_is_as_accurate_as_stated(chosen, which, tol):
+    """Entries are at most one: none is off by more than ``tol``."""
+    rows = Rows([Block(part) for part in np.split(POINTS, 4)], 400, entries=3000)
+    design = smooth_design(Gaussian(3.0), rows, pivots=80)
+    kept = None if which == "all rows" else np.arange(20, 400, 7)
+    own = POINTS if kept is None else POINTS[kept]
+    v = design.sample_weight if kept is None else design.sample_weight[kept]
+    target, chosen = own[:, :1], np.array(chosen)
+    V, z = design.low_rank(chosen, kept, target, tol)
+    norms, Phi = design.column_norms[chosen], design.basis.subset(chosen)(own)
+    V = V * norms
+
+    most = (2 * tol + tol**2) * v.sum() + 1e-10
+    assert np.max(np.abs(V.T @ V - (Phi.T * v) @ Phi)) <= most
+    most = tol * (v @ np.abs(target)) + 1e-10
+    assert np.all(np.abs(V.T @ z - (Phi.T * v) @ target) <= most)
+    assert len(V) <= 2 * (80 + 2)
+
+
+def test_no_low_rank_of_too_many_pivots_or_an_indefinite_kernel():
+    rows, every = Rows.of(POINTS), np.arange(91)
+    smooth, rough, other = Gaussian(3.0), Gaussian(0.01), Sigmoid(0.1)
+
+    def low_rank(kernel, pivots, tol=1e-4):
+        design = smooth_design(kernel, rows, pivots)
+        return design.low_rank(every, None, POINTS, tol)
+
+    assert low_rank(smooth, 80) is not None
+    assert low_rank(smooth, 10) is None
+    assert low_rank(smooth, 30, tol=1e-11) is None
+    assert low_rank(rough, 89) is None
+    assert low_rank(other, 90) is None
+
+
+@pytest.mark.parametrize("entries", [40, 333, 2000])
+@pytest.mark.parametrize("keep", [0, 1e6])
+def test_coordinates_do_not_depend_on_the_blocks(entries, keep):
+    """Triangles of many blocks are merged to what one block gives, but for a turn."""
+    indices, weights = np.arange(40, 0, -3), np.random.default_rng(6).uniform(1, 9, 400)
+
+    def found(rows):
+        design = smooth_design(Gaussian(0.5), rows, pivots=0)
+        design = BlockedDesign(
+            rows, design.basis, design.column_norms, weights, Room(0, keep)
+        )
+        design.matvec(np.ones((1, len(indices))), indices)
+        return design.coordinates(indices, weights, POINTS)
+
+    parts = [Block(part) for part in np.split(POINTS, 8)]
+    V, z = found(Rows(parts, 400, entries=entries))
+    whole, target = found(Rows.of(POINTS))
+    assert len(V) <= 2 * (len(indices) + 2)
+    assert_allclose(V.T @ V, whole.T @ whole, rtol=1e-12, atol=1e-12)
+    assert_allclose(V.T @ z, whole.T @ target, rtol=1e-12, atol=1e-11)
+    assert_allclose(z.T @ z, target.T @ target, rtol=1e-12, atol=1e-11)
+
+
+def test_a_low_rank_of_the_constant_alone():
+    design = smooth_design(Gaussian(3.0), Rows.of(POINTS), pivots=80)
+    V, z = design.low_rank(np.array([0]), None, POINTS, 1e-4)
+    ones = np.ones((400, 1)) / design.column_norms[0]
+
+    assert_allclose(V.T @ V, (ones.T * design.sample_weight) @ ones)
+    assert_allclose(V.T @ z, (ones.T * design.sample_weight) @ POINTS, atol=1e-10)
 
 
 @pytest.mark.parametrize("smallest", [1.0, 1e-9], ids=["Gram", "orthogonal"])
@@ -275,4 +427,4 @@ def test_columns_evaluated_piece_by_piece(monkeypatch, rows):
     monkeypatch.setattr("relvec.design.exact_columns._CACHED_ENTRIES", 6)
     indices, w = np.array([7, 0, 3]), np.arange(3.0)[None]
 
-    assert_allclose(whole(rows()).matvec(w, indices), UNIT[:, indices] @ w.T)
+    assert_allclose(blocked(rows()).matvec(w, indices), UNIT[:, indices] @ w.T)

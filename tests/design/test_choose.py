@@ -10,17 +10,18 @@ from problems import drawn, read_only
 
 from relvec.basis import Basis
 from relvec.data import scan
-from relvec.design import Budget, DenseDesign, Dictionary, Rows, Whole, choose_design
+from relvec.design import Budget, DenseDesign, Dictionary, Rows, choose_design
+from relvec.design.blocked import BlockedDesign
 from relvec.design.dictionary import in_words
-from relvec.design.expansions import LowRank
-from relvec.design.factored import FactoredDesign
-from relvec.kernels import Columns, Gaussian, Sigmoid
+from relvec.design.sparse import SparseDesign
+from relvec.kernels import Columns, CompactMatern, Gaussian, Sigmoid
 
 POINTS = read_only(np.random.default_rng(5).uniform(-10, 10, (6000, 2)))
 SMOOTH, ROUGH = Gaussian(3.0), Gaussian(0.05)
+COMPACT, WIDE = CompactMatern(support=1.0), CompactMatern(support=100.0)
 
 
-def dictionary(kernel, n_rows, n_centres, budget=2e9, *, in_memory=True):
+def dictionary(kernel, n_rows, n_centres, budget=2e9, *, in_memory=True, at_once=False):
     X = POINTS[:n_rows]
     rows = Rows.of(X)
     if not in_memory:
@@ -32,6 +33,7 @@ def dictionary(kernel, n_rows, n_centres, budget=2e9, *, in_memory=True):
         budget=Budget(budget),
         seed=0,
         in_memory=in_memory,
+        at_once=at_once,
     )
 
 
@@ -42,11 +44,9 @@ def columns(n_rows, n_columns, budget=2e9):
 
 
 def chosen(kind, wanted):
-    """The design's own kind, or its expansion's, and the reason."""
+    """The design's kind and the reason."""
     choice = choose_design(kind, wanted)
-    design = choice.design
-    kinds = design.expansion if isinstance(design, FactoredDesign) else design
-    return type(kinds), choice.reason
+    return type(choice.design), choice.reason
 
 
 def peak_bytes(work):
@@ -58,32 +58,47 @@ def peak_bytes(work):
         tracemalloc.stop()
 
 
+NEEDED = "as they are needed"
 AUTOMATIC = {
     "small": (dictionary(SMOOTH, 500, 500), DenseDesign, "dense: only 500 rows × 501"),
-    "smooth and large": (dictionary(SMOOTH, 3000, 2000), LowRank, "low rank: "),
-    "rough and large": (dictionary(ROUGH, 3000, 2000), DenseDesign, "of high rank"),
-    "tall": (dictionary(ROUGH, 6000, 600), Whole, "inner products of all functions of"),
-    "tall, of columns": (
-        columns(8000, 400),
-        Whole,
-        "inner products of all functions of",
+    "smooth and large": (dictionary(SMOOTH, 3000, 2000), BlockedDesign, NEEDED),
+    "rough and large": (dictionary(ROUGH, 3000, 2000), BlockedDesign, NEEDED),
+    "tall": (dictionary(ROUGH, 6000, 600), BlockedDesign, NEEDED),
+    "tall, of columns": (columns(8000, 400), BlockedDesign, NEEDED),
+    "wide, of columns": (columns(400, 8000), DenseDesign, "dense: only 400 rows"),
+    "wide, beyond the budget": (columns(400, 8000, 20e6), BlockedDesign, NEEDED),
+    "not definite": (dictionary(Sigmoid(0.1), 3000, 2000), BlockedDesign, NEEDED),
+    "small, beyond the budget": (
+        dictionary(SMOOTH, 500, 500, budget=2e6),
+        BlockedDesign,
+        NEEDED,
     ),
-    "wide, of columns": (columns(400, 8000), DenseDesign, "dense: only"),
-    "not definite": (dictionary(Sigmoid(0.1), 3000, 2000), DenseDesign, "high rank"),
-    "not definite, beyond the budget": (
-        dictionary(Sigmoid(0.1), 3000, 800, budget=37e6),
-        Whole,
-        "inner products of all functions of",
+    "compact": (dictionary(COMPACT, 3000, 2000), SparseDesign, "sparse: "),
+    "compact and wide": (dictionary(WIDE, 3000, 2000), BlockedDesign, NEEDED),
+    "streamed, small": (
+        dictionary(SMOOTH, 500, 500, in_memory=False),
+        BlockedDesign,
+        NEEDED,
     ),
-    "streamed, smooth": (
-        dictionary(SMOOTH, 3000, 1000, in_memory=False),
-        LowRank,
-        "low rank: ",
+    "streamed, compact": (
+        dictionary(COMPACT, 3000, 400, in_memory=False),
+        BlockedDesign,
+        NEEDED,
     ),
-    "streamed, rough": (
-        dictionary(ROUGH, 3000, 400, in_memory=False),
-        Whole,
-        "inner products of all functions of",
+    "at once": (
+        dictionary(SMOOTH, 3000, 2000, at_once=True),
+        DenseDesign,
+        "dense: 3,000 rows × 2,001",
+    ),
+    "at once, beyond the budget": (
+        dictionary(SMOOTH, 3000, 800, budget=37e6, at_once=True),
+        BlockedDesign,
+        NEEDED,
+    ),
+    "at once, streamed": (
+        dictionary(SMOOTH, 3000, 800, in_memory=False, at_once=True),
+        BlockedDesign,
+        NEEDED,
     ),
 }
 
@@ -100,13 +115,28 @@ def test_automatic_choice(name):
 def test_the_reason_names_sizes():
     _, reason = chosen("auto", dictionary(SMOOTH, 3000, 2000))
 
-    assert "features describe 3,000 rows × 2,001 functions, 48 MB" in reason
+    assert (
+        reason == "columns of 3,000 rows × 2,001 functions, 48 MB, as they are needed"
+    )
 
 
 @pytest.mark.parametrize("kind", ["auto", "streamed"])
-@pytest.mark.parametrize("kernel", [ROUGH, Sigmoid(0.1)])
-def test_nothing_fits(kind, kernel):
-    assert choose_design(kind, dictionary(kernel, 6000, 6000, budget=2e6)) is None
+@pytest.mark.parametrize("kernel", [SMOOTH, ROUGH, Sigmoid(0.1)])
+def test_only_products_of_all_functions_at_once_may_not_fit(kind, kernel):
+    wanted = dictionary(kernel, 6000, 6000, budget=2e6)
+
+    assert choose_design(kind, replace(wanted, at_once=True)) is None
+    assert choose_design(kind, wanted) is not None
+
+
+def test_what_fits_at_once_is_as_many_functions_as_it_says():
+    wanted = dictionary(ROUGH, 6000, 300, budget=2e6, at_once=True)
+    most = wanted.most_functions
+    fitting = dictionary(ROUGH, 6000, most - 1, budget=2e6, at_once=True)
+    beyond = dictionary(ROUGH, 6000, most, budget=2e6, at_once=True)
+
+    assert choose_design("auto", fitting) is not None
+    assert choose_design("auto", beyond) is None
 
 
 @pytest.mark.parametrize(
@@ -143,9 +173,23 @@ def test_refusals_come_before_memory_is_taken(kind, kernel, message):
 
 @pytest.mark.parametrize("kind", ["dense", "low-rank", "streamed"])
 def test_a_design_asked_for_is_taken(kind):
-    kinds = {"dense": DenseDesign, "low-rank": LowRank, "streamed": LowRank}
+    kinds = {"dense": DenseDesign}
 
-    assert chosen(kind, dictionary(SMOOTH, 400, 400))[0] is kinds[kind]
+    found, _ = chosen(kind, dictionary(SMOOTH, 400, 400))
+    assert found is kinds.get(kind, BlockedDesign)
+
+
+def test_low_rank_asked_for_may_have_more_pivots_than_chosen_by_itself():
+    """As many as functions; by itself, where it has to be quicker, a third of them."""
+    wanted = dictionary(SMOOTH, 400, 400)
+    asked = choose_design("low-rank", wanted).design
+    chosen = choose_design("streamed", wanted).design
+    every, target = np.arange(401), np.ones((400, 1))
+
+    assert asked.room.pivots == 400
+    assert chosen.room.pivots == 133
+    assert asked.low_rank(every, None, target, 1e-7) is not None
+    assert chosen.low_rank(every, None, target, 1e-7) is None
 
 
 @pytest.mark.parametrize("name", AUTOMATIC)
@@ -154,12 +198,30 @@ def test_columns_have_about_unit_norm(name, rng):
     wanted, kind, _ = AUTOMATIC[name]
     weights = rng.uniform(0.5, 2, wanted.shape[0])
     design = choose_design("auto", replace(wanted, sample_weight=weights)).design
-    squares, _ = design.project(weights[:, None], np.zeros((wanted.shape[0], 1)))
+    some = np.arange(0, wanted.shape[1], 50)
+    squares = design.gram(some, weights[:, None])[0].diagonal()
 
-    if kind is LowRank:
-        assert np.all(squares <= 1 + 1e-4)
+    if kind is BlockedDesign and wanted.basis.positive_definite:
+        assert np.all(squares <= 1 + 1e-10)
+        assert squares[0] == pytest.approx(1)  # the constant
     else:
         assert_allclose(squares, 1, rtol=1e-10)
+
+
+@pytest.mark.parametrize("in_memory", [True, False])
+@pytest.mark.parametrize("n_columns", [50, 6001])
+@pytest.mark.parametrize("budget", [4e6, 2e7])
+def test_views_stay_within_the_budget(budget, n_columns, in_memory):
+    """Held, if there is room; else in blocks as their design is."""
+    wanted = dictionary(ROUGH, 6000, 6000, budget, in_memory=in_memory)
+    design = choose_design("auto", wanted).design
+    some, views = np.arange(n_columns), []
+
+    assert peak_bytes(lambda: views.append(design.view(some))) < budget
+    assert views[0].held == (6000 * n_columns <= design.most_entries)
+    assert views[0].shape == (6000, n_columns)
+    few = np.arange(0, 6000, 500)
+    assert design.view(some, few).held
 
 
 @pytest.mark.parametrize("budget", [3e6, 1e7, 1e8])

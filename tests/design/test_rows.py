@@ -57,6 +57,23 @@ def test_rows_in_memory_are_not_copied():
     assert Rows.of(X).whole() is X
 
 
+@pytest.mark.parametrize("chosen", [[], [0], [5, 6, 7], [0, 4, 12], range(13)], ids=len)
+@pytest.mark.parametrize("entries", [1, 12, 10**6])
+def test_some_of_the_rows_that_count(chosen, entries):
+    """By their numbers among those, at once or as rows by themselves."""
+    chosen, present = np.array(chosen, dtype=np.intp), np.arange(20) % 3 > 0
+    rows = Rows(scan(X, block_rows=6), 13, present, entries=entries)
+
+    assert_array_equal(rows.at(chosen), X[present][chosen])
+    assert rows.at(chosen).dtype == np.float64
+    part = rows.subset(chosen)
+    assert part.n_rows == len(chosen)
+    assert_array_equal(part.whole(), X[present][chosen])
+    in_memory = Rows.of(X)
+    assert_array_equal(in_memory.at(chosen), X[chosen])
+    assert_array_equal(in_memory.subset(chosen).whole(), X[chosen])
+
+
 @pytest.mark.parametrize("again", [15, 25])
 @pytest.mark.parametrize("present", [None, np.arange(20) > 0])
 def test_a_source_that_changes_is_refused(again, present):

@@ -8,6 +8,7 @@ from sklearn.datasets import make_blobs
 from sklearn.metrics.pairwise import rbf_kernel
 
 from relvec import RVC
+from relvec.data import scan
 from relvec.kernels import Gaussian, Linear
 
 X, Y = read_only(*make_blobs(90, centers=3, cluster_std=2.5, random_state=3))
@@ -121,6 +122,6 @@ def test_gamma_is_that_of_all_rows():
 def test_every_model_may_have_as_many_functions_as_one(monkeypatch):
     monkeypatch.setattr("relvec.estimators.validation.MOST_CANDIDATES", 30)
     model = RVC({0: "rbf", 1: "rbf", 2: ["rbf", "linear"]}, multi_class="ovr")
-    rows, _ = model._training_rows(X, Y, None)
+    rows, _ = model._training_rows(scan(X, target=Y), None, None)
 
     assert len(rows.sample.indices) == 15

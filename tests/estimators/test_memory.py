@@ -176,7 +176,6 @@ def test_predicting_wide_rows_takes_constant_memory(rng):
     [
         {"design": "dense", "memory_budget": "30MB"},
         {"design": "low-rank", "memory_budget": "30MB", "gamma": 50.0},
-        {"candidates": "all", "memory_budget": "30MB", "gamma": 50.0},
         {"memory_budget": 100},
     ],
     ids=str,

@@ -197,7 +197,7 @@ class TestWarmStart:
 
     def test_a_stopped_search_goes_on(self):
         X, y = noisy_sinc(200, seed=0)
-        model = RVR(gamma=1 / 9, warm_start=True, max_iter=2)
+        model = RVR(gamma=1 / 9, warm_start=True, max_iter=1)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             values = [model.fit(X, y).log_evidence_ for _ in range(8)]

@@ -5,13 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from problems import other_classes
 
 from relvec import RVC, Mrvm1
 from relvec.design import DenseDesign
 from relvec.evidence import Problem
 from relvec.evidence.mode import posterior_at_mode
 from relvec.likelihoods import MatchedProbit, MultinomialProbit
-from relvec.likelihoods.multinomial_probit import class_contrasts, contrasts
+from relvec.likelihoods.multinomial_probit import contrasts
 from relvec.likelihoods.probit_integrals import orthant
 
 N_CLASSES = 3
@@ -42,7 +43,9 @@ def exact_moments(Phi, problem, alpha):
     first, second = np.meshgrid(axis, axis, indexing="ij")
     weights = np.stack([first.ravel(), second.ravel()], axis=1)
     log_p = np.zeros(len(weights))
-    for phi, contrast in zip(Phi[:, 0], class_contrasts(C, problem.y), strict=True):
+    own = np.argmax(problem.y @ C.T, axis=1)
+    differences = C[own][:, None] - C[other_classes(own, N_CLASSES)]
+    for phi, contrast in zip(Phi[:, 0], differences, strict=True):
         log_p += orthant(phi * weights @ contrast.T).log_z
     log_p += np.log(alpha / (2 * np.pi)) - 0.5 * alpha * np.sum(weights**2, axis=1)
     largest = log_p.max()
@@ -188,7 +191,7 @@ def test_classes_that_can_be_separated_do_not_run_away():
     """Their evidence rises with ever larger weights, until digits are out."""
     y = np.arange(100) % 2
     apart = 2.4 * (2 * y - 1)[:, None] / np.sqrt(5)
-    X = np.random.default_rng(0).standard_normal((100, 5)) + apart
+    X = np.random.default_rng(6).standard_normal((100, 5)) + apart
     settings = {"gamma": 0.2, "fit_intercept": False}
     model = RVC(multi_class=Mrvm1(posterior="moments"), **settings).fit(X, y)
 

@@ -1,5 +1,7 @@
 """The mode, its Laplace approximation and the evidence there."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -9,7 +11,9 @@ from problems import gaussian_kernel, random_case, unit_columns
 from relvec.design import DenseDesign
 from relvec.evidence import Problem
 from relvec.evidence.mode import posterior_at_mode
-from relvec.likelihoods import Bernoulli, Gaussian
+from relvec.evidence.sequential import Sequential
+from relvec.likelihoods import Bernoulli, Gaussian, MultinomialProbit
+from relvec.likelihoods.multinomial_probit import contrasts
 
 
 @pytest.mark.parametrize("n_outputs", [1, 2])
@@ -98,3 +102,49 @@ def test_weights_are_repetitions():
     rows = np.repeat(np.arange(12), counts)
     repeated = evidence(Phi[rows], y[rows], np.ones(len(rows)))
     assert_allclose(once, repeated, rtol=1e-12)
+
+
+def several_classes(n_classes=4, n_samples=60):
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((n_samples, 2))
+    C = contrasts(n_classes)
+    y = C[np.argmax(X @ rng.standard_normal((2, n_classes)), axis=1)]
+    design = DenseDesign.weighted(gaussian_kernel(X, X, 1.0), np.ones(n_samples))
+    return Problem(design, y, MultinomialProbit(C), np.ones(n_samples))
+
+
+def test_a_rough_mode_is_near_and_keeps_the_likelihood():
+    problem = several_classes()
+    at = np.arange(0, 60, 6), np.full(10, 1e-2), np.zeros((3, 10))
+    exact = posterior_at_mode(problem, problem.likelihood, *at)
+    rough = posterior_at_mode(problem, problem.likelihood, *at, rough=True)
+
+    assert rough.likelihood is problem.likelihood
+    assert_allclose(rough.log_evidence, exact.log_evidence, atol=0.05)
+    density = problem.likelihood.log_density(problem.y, exact.eta, np.ones(60))
+    coarse = problem.likelihood.coarse
+    found = coarse.log_density(problem.y, exact.eta, np.ones(60))
+    assert coarse.n_nodes < problem.likelihood.n_nodes
+    assert_allclose(found, density, atol=60 * 1e-5)
+
+
+def test_a_search_may_begin_from_weights_of_functions_as_they_are():
+    problem = several_classes()
+    start = np.full(60, np.inf)
+    start[::6] = 1e-2
+    problem = replace(problem, start=start)
+    found = Sequential().init(problem).model
+    weights = np.zeros((3, 60))
+    weights[:, ::6] = found.mean / problem.design.column_norms[::6]
+    asked = []
+
+    class Counted(MultinomialProbit):
+        def pseudo_observations(self, y, eta, sample_weight):
+            asked.append(eta)
+            return super().pseudo_observations(y, eta, sample_weight)
+
+    counted = Counted(problem.likelihood.coding)
+    problem = replace(problem, start_weights=weights, likelihood=counted)
+    again = Sequential().init(problem).model
+    assert_allclose(again.log_evidence, found.log_evidence, rtol=1e-7)
+    assert len(asked) <= 3

@@ -6,7 +6,6 @@ from numpy.testing import assert_allclose
 from problems import gram_form, random_case
 
 from relvec import RVR
-from relvec.evidence.moments import solve
 from relvec.evidence.newton import Ascent, _derivatives, ascend
 from relvec.kernels import Gaussian
 
@@ -17,13 +16,13 @@ def at(case, alpha=None, beta=None):
     alpha = case.alpha if alpha is None else alpha
     beta = case.seen.noise_precision if beta is None else beta
     form = gram_form(case)
-    return Ascent(form, np.arange(len(alpha)), alpha, beta, solve(form, alpha, beta))
+    return Ascent(form, np.arange(len(alpha)), alpha, beta, form.solved(alpha, beta))
 
 
 def evidence(case, logs):
     n_active = len(case.alpha)
     alpha, beta = np.exp(logs[:n_active]), np.exp(logs[n_active:])
-    return solve(gram_form(case), alpha, beta).log_evidence
+    return gram_form(case).solved(alpha, beta).log_evidence
 
 
 @pytest.mark.parametrize("n_outputs", [1, 3])

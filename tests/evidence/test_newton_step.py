@@ -52,3 +52,19 @@ def test_conjugate_gradients_come_close_where_the_mode_is(rng):
     step = _in_steps(problem, posterior, curvature, slope)
 
     assert_allclose(step, exact, rtol=1e-2, atol=1e-3 * np.abs(exact).max())
+
+
+def test_a_step_is_no_more_accurate_than_is_enough(rng):
+    """The residual that it leaves, in standard deviations, is below what is asked."""
+    problem, posterior, curvature = step_problem(rng)
+    slope = 1e-2 * rng.standard_normal(posterior.mean.shape)
+
+    def left(enough):
+        step = _in_steps(problem, posterior, curvature, slope, enough)
+        residual = slope - applied(problem, posterior, curvature, step)
+        return np.sum((posterior.whitener[0] @ residual.T) ** 2)
+
+    size = np.sum((posterior.whitener[0] @ slope.T) ** 2)
+    enough = 0.1 * size
+    assert left(0.0) <= 1.01 * size * min(5e-2, size)
+    assert left(0.0) < left(enough) <= 0.25 * enough * 1.01

@@ -29,7 +29,7 @@ def regression(X, y, kernel):
 def stuck():
     """Functions that are worth little alone, so that they are taken for noise."""
     X, y = make_friedman1(200, noise=1.0, random_state=0)
-    return regression(X, y, Gaussian(1.0))
+    return regression(X, y, Gaussian(1.5))
 
 
 def rich():

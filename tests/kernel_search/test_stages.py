@@ -126,11 +126,11 @@ def test_as_many_steps_as_are_allowed_and_no_more():
 @pytest.mark.parametrize("mode", ["width", "ard", "adaptive"])
 def test_what_was_found_in_time_stays(limits, monkeypatch, rng, mode):
     """A search without time on more rows begins with the functions of fewer."""
-    limits(60, 90, 120)
+    limits(80, 90, 120)
     X, y = one_that_matters(rng, 300)
     trials = import_module(f"{LEARNING}.trials")
     fit = trials.fit
-    most = 300 if mode == "adaptive" else 60
+    most = 300 if mode == "adaptive" else 80
 
     def in_time(spec, data, **start):
         late = Deadline.after(0 if len(data) > most else None)

@@ -4,7 +4,6 @@ from relvec.design.base import DesignMatrix
 from relvec.design.choose import DESIGNS, choose_design
 from relvec.design.dense import DenseDesign
 from relvec.design.dictionary import Budget, Dictionary
-from relvec.design.expansions import Whole
 from relvec.design.rows import Rows
 
 __all__ = [
@@ -14,6 +13,5 @@ __all__ = [
     "DesignMatrix",
     "Dictionary",
     "Rows",
-    "Whole",
     "choose_design",
 ]

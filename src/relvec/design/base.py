@@ -31,12 +31,19 @@ class DesignMatrix(Protocol):
         """Norms of the original columns; 0 for a column that vanishes."""
 
     @property
-    def approximate(self) -> bool:
-        """Whether products of all columns are not quite those of the columns."""
+    def held(self) -> bool:
+        """Whether products of all columns cost little; else a search takes views."""
 
     @property
-    def gram_limit(self) -> float:
-        """Condition up to which S and Q are to be had from Gram matrices."""
+    def most_entries(self) -> float:
+        """Numbers that a view may hold."""
+
+    @property
+    def most_columns(self) -> int:
+        """Columns that a view may have."""
+
+    def view(self, columns: Indices, rows: Indices | None = None) -> "DesignMatrix":
+        """Some columns (ascending) on some rows (ascending), all by default."""
 
     def matvec(self, weights: Array, indices: Indices) -> Array:
         """Φ[:, indices] weightsᵀ: (K, n) -> (N, K)."""
@@ -50,11 +57,25 @@ class DesignMatrix(Protocol):
     def gram(self, indices: Indices, row_weights: Array) -> Array:
         """Φ[:, indices]ᵀ diag(row_weights) Φ[:, indices]: (K, n, n)."""
 
+    def coordinates(
+        self, indices: Indices, row_weights: Array, target: Array
+    ) -> tuple[Array, Array]:
+        """V (r, n) and z (r, K) with the inner products of W^½[Φ[:, indices] target].
+
+        For row weights (N,), with all digits: rows rotated until few of them are left.
+        """
+
     def project(self, row_weights: Array, target: Array) -> tuple[Array, Array]:
         """diag(ΦᵀWΦ) and ΦᵀW target of all columns, (K or 1, M) and (K, M)."""
 
-    def refined(self) -> "DesignMatrix | None":
-        """The same dictionary held more accurately; None if it cannot be."""
+    def low_rank(
+        self, columns: Indices, rows: Indices | None, target: Array, tol: float
+    ) -> tuple[Array, Array] | None:
+        """The ``coordinates`` of many columns by a few features, each entry to ``tol``.
+
+        Of some rows, by their weights, and their targets. None where there would have
+        to be too many.
+        """
 
     def factor(
         self, indices: Indices, prior_precision: Array, precision: Array

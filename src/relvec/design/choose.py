@@ -7,26 +7,29 @@ import numpy as np
 
 from relvec.basis import BLOCK_ENTRIES, as_rows
 from relvec.design.base import DesignMatrix
+from relvec.design.blocked import BlockedDesign, Room
 from relvec.design.dense import DenseDesign
-from relvec.design.dictionary import WHOLE_COPIES, Dictionary
-from relvec.design.expansions import Expansion, LowRank, Whole
-from relvec.design.factored import FactoredDesign
+from relvec.design.dictionary import Dictionary
+from relvec.design.low_rank import LowRank
 from relvec.design.sparse import SparseDesign, sparse_functions
 from relvec.linalg import available_threads, column_norms
 from relvec.typing import Array
 
-TOLERANCE = 1e-4  # of an entry of Φ, relative to the largest k(x, x)
 # Up to so many entries Φ itself is as fast as anything.
 _SMALL = 2_500_000
-_MOST_PIVOTS = 1500  # a pass costs their square for every row; not varied
+# Entries of a view, 320 MB: some thousand columns of some thousand rows.
+_VIEW = 40_000_000
+_FEWEST = 32  # functions of a part, for whose products there must be room
+# Features of a low rank: rows turned into as few as these still are much fewer.
+_MOST_PIVOTS = 600
+_TOLERANCE = 1e-4  # of an entry of Φ to begin with, where a low rank is asked for
 _MOST_DENSITY = 0.1  # from which on products of arrays are faster than sparse ones
-_TALL = 4  # times as many rows as functions: their inner products are much smaller
-# Floats beside Φ, or beside C and FᵀWΦ, while products of them are formed.
-_DENSE_COPIES = 1.25
-_LOW_RANK_COPIES = 5
-# Shares of the budget: of what these leave, kept for the next pass, both of features
-# and of columns; and in blocks on their way.
-_KEPT_IN_MEMORY, _KEPT_STREAMED = 0.4, 0.1
+# Floats beside Φ while products of it are formed; of a view, those of several.
+_DENSE_COPIES, _VIEW_COPIES = 1.25, 6
+# Shares of the budget: columns kept for the next pass, of rows in memory and others;
+# and what is in blocks on their way.
+_KEPT_IN_MEMORY, _KEPT_STREAMED = 0.2, 0.1
+_COLUMNS = 0.7  # of the functions whose products would fill it all
 _IN_BLOCKS = 1 / 8
 
 
@@ -52,14 +55,12 @@ def choose_design(kind: str, dictionary: Dictionary) -> ChosenDesign | None:
 def _automatic(dictionary: Dictionary) -> ChosenDesign | None:
     n_rows, n_basis = dictionary.shape
     small = n_rows * n_basis <= _SMALL or n_rows <= n_basis // 4
-    tall = n_rows >= _TALL * n_basis
     choice = _sparse(dictionary, most_density=_MOST_DENSITY)
-    if choice is None and dictionary.in_memory and small:
-        choice = _dense(dictionary, f"only {dictionary.words}")
-    choice = choice or _low_rank(dictionary)
-    if choice is None and dictionary.in_memory and not tall:
-        choice = _dense(dictionary, f"{dictionary.words}, of high rank")
-    return choice or _whole(dictionary)
+    # What is asked for all products at once is best held, if that is possible.
+    if choice is None and dictionary.in_memory and (small or dictionary.at_once):
+        why = f"only {dictionary.words}" if small else dictionary.words
+        choice = _dense(dictionary, why)
+    return choice or _blocked(dictionary)
 
 
 def _dense_only(dictionary: Dictionary) -> ChosenDesign:
@@ -89,26 +90,25 @@ def _sparse_only(dictionary: Dictionary) -> ChosenDesign:
     return choice
 
 
-def _low_rank_only(dictionary: Dictionary) -> ChosenDesign:
-    if not dictionary.basis.positive_definite:
+def _low_rank_only(dictionary: Dictionary) -> ChosenDesign | None:
+    basis, most = dictionary.basis, _most_pivots(dictionary, saving=1)
+    if not basis.positive_definite:
         raise ValueError(
             "design='low-rank' needs a kernel known to be positive definite, such as "
             "'rbf': use design='auto' for this one"
         )
-    choice = _low_rank(dictionary, saving=1)
-    if choice is None:
-        most = _most_pivots(dictionary, saving=1)
+    if LowRank.of(basis, tol=_TOLERANCE, most=most, seed=dictionary.seed) is None:
         raise ValueError(
             f"design='low-rank' would need more than {most} pivots "
             f"for {dictionary.words}, within a memory_budget of "
             f"{dictionary.budget.words}: widen the kernel (smaller gamma), raise "
             "memory_budget or use design='auto'"
         )
-    return choice
+    return _blocked(dictionary, saving=1)
 
 
 def _streamed(dictionary: Dictionary) -> ChosenDesign | None:
-    return _low_rank(replace(dictionary, in_memory=False)) or _whole(dictionary)
+    return _blocked(replace(dictionary, in_memory=False))
 
 
 _KINDS: dict[str, Callable[[Dictionary], ChosenDesign | None]] = {
@@ -153,40 +153,34 @@ def _sparse(dictionary: Dictionary, *, most_density: float) -> ChosenDesign | No
 def _most_pivots(dictionary: Dictionary, saving: int) -> int:
     """So many times fewer than functions, or rows, at most; within the budget."""
     n_rows, n_basis = dictionary.shape
-    affordable = dictionary.budget.bytes / 8 / _LOW_RANK_COPIES / n_basis
+    affordable = dictionary.budget.bytes / 8 / _VIEW_COPIES / n_basis
     return int(min(_MOST_PIVOTS, affordable, min(n_rows, n_basis) // saving))
 
 
-def _low_rank(dictionary: Dictionary, saving: int = 2) -> ChosenDesign | None:
-    if not dictionary.basis.positive_definite:
+def _blocked(dictionary: Dictionary, saving: int = 3) -> ChosenDesign | None:
+    needed = len(dictionary.basis)
+    if not dictionary.at_once:
+        needed = min(needed, _FEWEST)
+    if needed > dictionary.most_functions:
         return None
-    basis, most = dictionary.basis, _most_pivots(dictionary, saving)
-    expansion = LowRank.of(basis, tol=TOLERANCE, most=most, seed=dictionary.seed)
-    if expansion is None:
-        return None
-    norms = _largest_norms(dictionary)
-    design = _blocked(dictionary, expansion, norms, _LOW_RANK_COPIES)
-    words = f"low rank: {expansion.n_features} features describe {dictionary.words}"
-    return ChosenDesign(design, f"{words}, in blocks")
-
-
-def _whole(dictionary: Dictionary) -> ChosenDesign | None:
-    if len(dictionary.basis) > dictionary.most_functions:
-        return None
-    expansion = Whole(dictionary.basis)
-    design = _blocked(dictionary, expansion, _exact_norms(dictionary), WHOLE_COPIES)
-    words = f"inner products of all functions of {dictionary.words}"
-    return ChosenDesign(design, f"{words}, in blocks")
-
-
-def _blocked(
-    dictionary: Dictionary, expansion: Expansion, norms: Array, copies: int
-) -> FactoredDesign:
-    """Which keeps some of what so many copies of C and FᵀWΦ leave of the budget."""
     rows, basis, budget = dictionary.rows, dictionary.basis, dictionary.budget
-    left = max(0.0, budget.bytes - 8 * (copies * expansion.n_features) * len(basis))
     share = _KEPT_IN_MEMORY if dictionary.in_memory else _KEPT_STREAMED
-    return FactoredDesign(rows, basis, expansion, norms, keep=share * left)
+    room = Room(
+        entries=min(_VIEW, budget.bytes / 8 / _VIEW_COPIES),
+        columns=int(_COLUMNS * budget.most_functions),
+        keep=share * budget.bytes,
+        pivots=_most_pivots(dictionary, saving),
+    )
+    norms, weight = _norms(dictionary), dictionary.sample_weight
+    design = BlockedDesign(rows, basis, norms, weight, room)
+    return ChosenDesign(design, f"columns of {dictionary.words}, as they are needed")
+
+
+def _norms(dictionary: Dictionary) -> Array:
+    """Of all columns, or about them where that is known without a look at rows."""
+    if dictionary.basis.positive_definite:
+        return _largest_norms(dictionary)
+    return _exact_norms(dictionary)
 
 
 def _exact_norms(dictionary: Dictionary) -> Array:

@@ -62,8 +62,14 @@ def compressed(inner: Inner) -> tuple[DenseDesign, Array, Array]:
     values[:rank] = solve_triangular(factor[:rank], pivots, lower=True)
     rest = inner.target_squares - float(values @ values)
     values[rank] = np.sqrt(max(rest, 0.0))
-    weight = inner.weight / (rank + 1)
-    weights = np.full(rank + 1, weight)
-    functions = rows * (divisors / np.sqrt(weight))
-    design = DenseDesign.weighted(np.asfortranarray(functions), weights)
-    return design, (values / np.sqrt(weight))[:, None], weights
+    return in_place_of_rows(rows * divisors, values[:, None], inner.weight)
+
+
+def in_place_of_rows(
+    functions: Array, target: Array, weight: float
+) -> tuple[DenseDesign, Array, Array]:
+    """Design, targets and weights of rows (r, M), (r, K) that stand for so many."""
+    each = weight / len(functions)
+    weights, root = np.full(len(functions), each), np.sqrt(each)
+    design = DenseDesign.weighted(np.asfortranarray(functions / root), weights)
+    return design, target / root, weights

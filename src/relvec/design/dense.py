@@ -1,6 +1,6 @@
 """A dictionary held as one array."""
 
-from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
@@ -16,15 +16,11 @@ from relvec.linalg import (
 from relvec.typing import Array
 
 
-@dataclass(frozen=True)
 class DenseDesign(HeldDesign):
     """Any dictionary that fits into memory."""
 
-    sample_weight: Array | None = None  # under which column norms were taken
-
     @classmethod
-    def weighted(cls, matrix: Array, sample_weight: Array) -> "DenseDesign":
-        """Norms taken under the sample weights."""
+    def weighted(cls, matrix: Array, sample_weight: Array) -> Self:
         return cls(matrix, column_norms(matrix, sample_weight), sample_weight)
 
     def squared_norms(self, row_weights: Array) -> Array:

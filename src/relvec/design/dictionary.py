@@ -52,6 +52,7 @@ class Dictionary:
     budget: Budget
     seed: int
     in_memory: bool
+    at_once: bool = False  # whether products of all functions will be asked for
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -9,8 +9,13 @@ from relvec.basis import Basis, blocks
 from relvec.blockwise import in_order
 from relvec.design.base import each_output
 from relvec.design.rows import Rows
-from relvec.linalg import available_threads, cholesky, solve_lower
-from relvec.precision import GRAM_LIMIT, LOST_TO_ROUNDING
+from relvec.linalg import (
+    available_threads,
+    cholesky,
+    rotated,
+    triangle_beside_prior,
+)
+from relvec.precision import FACTOR_LIMIT
 from relvec.typing import Array, Indices
 
 Result = TypeVar("Result")
@@ -56,6 +61,35 @@ class ExactColumns:
             total += part
         return total
 
+    def gram(self, indices: Indices, row_weights: Array) -> Array:
+        """Φ[:, indices]ᵀ diag(row_weights) Φ[:, indices] (n, n)."""
+
+        def product(rows: slice, columns: Array) -> Array:
+            weighted = columns * np.sqrt(row_weights[rows])[:, None]
+            return weighted.T @ weighted
+
+        total = np.zeros((len(indices), len(indices)))
+        for part in self._over(indices, product):
+            total += part
+        return total
+
+    def coordinates(
+        self, indices: Indices, row_weights: Array, target: Array
+    ) -> tuple[Array, Array]:
+        """V (r, n) and z (r, K) with the inner products of W^½[Φ[:, indices] target].
+
+        R of QR, block upon block: triangles of parts of the rows are rows to the next.
+        """
+        root = np.sqrt(row_weights)[:, None]
+
+        def turn(rows: slice, columns: Array) -> Array:
+            return rotated(np.hstack([columns, target[rows]]) * root[rows])
+
+        turned = np.empty((0, len(indices) + target.shape[1]))
+        for block in self._over(indices, turn):
+            turned = rotated(np.vstack([turned, block]))
+        return turned[:, : len(indices)], turned[:, len(indices) :]
+
     def factor(
         self, indices: Indices, prior_precision: Array, precision: Array
     ) -> Array:
@@ -67,41 +101,11 @@ class ExactColumns:
         self, indices: Indices, prior_precision: Array, precision: Array
     ) -> Array:
         root = 1 / np.sqrt(prior_precision)
-        identity = np.eye(len(indices))
-        gram = (
-            identity + root * self._gram(indices, precision, identity) * root[:, None]
-        )
-        largest = gram.diagonal().max(initial=1.0)
-        if largest < GRAM_LIMIT:
-            return cholesky(gram)
-        # The factor has lost digits; whitened by it, the stacked rows [√BΦA^(-1/2); I]
-        # are nearly orthogonal, and the factor of what is left of them has not. Where
-        # rounding left none, that of a matrix a little larger will do, once more.
-        try:
-            factor, corrections = cholesky(gram), 1
-        except np.linalg.LinAlgError:
-            shift = LOST_TO_ROUNDING * len(gram) * largest
-            factor, corrections = cholesky(gram + shift * identity), 2
-        for _ in range(corrections):
-            whitener = solve_lower(factor[None], identity[None])[0]
-            left = whitener @ whitener.T
-            left += self._gram(indices, precision, (whitener * root).T)
-            factor = factor @ cholesky(left)
-        return factor
-
-    def _gram(self, indices: Indices, precision: Array, mixing: Array) -> Array:
-        """(Φ mixing)ᵀB(Φ mixing)."""
-        plain = np.array_equal(mixing, np.eye(len(indices)))
-
-        def product(rows: slice, columns: Array) -> Array:
-            mixed = columns if plain else columns @ mixing
-            weighted = mixed * np.sqrt(precision[rows])[:, None]
-            return weighted.T @ weighted
-
-        total = np.zeros((len(indices), len(indices)))
-        for part in self._over(indices, product):
-            total += part
-        return total
+        gram = root * self.gram(indices, precision) * root[:, None]
+        if gram.diagonal().max(initial=0.0) < FACTOR_LIMIT:
+            return cholesky(gram + np.eye(len(indices)))
+        V, _ = self.coordinates(indices, precision, np.empty((len(precision), 0)))
+        return triangle_beside_prior(V * root)
 
     def _over(
         self, indices: Indices, work: Callable[[slice, Array], Result]

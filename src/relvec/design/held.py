@@ -4,14 +4,21 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import cycle
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
-from scipy.linalg import qr
 
+from relvec.basis import blocks
 from relvec.design.base import each_output
-from relvec.linalg import cholesky, same, solve_lower, threads_for
-from relvec.precision import DEPENDENT, DIFFERENCE_LIMIT, GRAM_LIMIT
+from relvec.linalg import (
+    Reflections,
+    cholesky,
+    rotated,
+    same,
+    solve_lower,
+    triangle_beside_prior,
+)
+from relvec.precision import DEPENDENT, DIFFERENCE_LIMIT, FACTOR_LIMIT, LEAST_SHARE
 from relvec.typing import Array, Indices
 
 
@@ -21,17 +28,33 @@ class HeldDesign(ABC):
 
     matrix: Any  # (N, M)
     column_norms: Array  # (M,); a vanishing column has norm 0
-    approximate = False
+    sample_weight: Array | None = None  # under which they were taken; None: ones
+    held, most_entries = True, np.inf
+
+    @property
+    def most_columns(self) -> int:
+        return self.shape[1]
 
     @property
     def shape(self) -> tuple[int, int]:
         return self.matrix.shape[0], self.matrix.shape[1]
 
-    @property
-    def gram_limit(self) -> float:
-        return DIFFERENCE_LIMIT
+    @classmethod
+    @abstractmethod
+    def weighted(cls, matrix: Any, sample_weight: Array) -> Self:
+        """Norms taken under the sample weights."""
 
-    def refined(self) -> None:
+    def view(self, columns: Indices, rows: Indices | None = None) -> Self:
+        matrix, weight = self.matrix[:, columns], self.sample_weight
+        if weight is None:
+            weight = np.ones(self.shape[0])
+        if rows is not None:
+            matrix, weight = matrix[rows], weight[rows]
+        return self.weighted(matrix, weight)
+
+    def low_rank(
+        self, columns: Indices, rows: Indices | None, target: Array, tol: float
+    ) -> None:
         return None
 
     @abstractmethod
@@ -91,6 +114,13 @@ class HeldDesign(ABC):
         columns = self._columns(indices)
         return np.stack([self._gram(columns, w) for w in row_weights.T])
 
+    def coordinates(
+        self, indices: Indices, row_weights: Array, target: Array
+    ) -> tuple[Array, Array]:
+        rows = np.hstack([self._array(self._columns(indices)), target])
+        rows = rotated(rows * np.sqrt(row_weights)[:, None])
+        return rows[:, : len(indices)], rows[:, len(indices) :]
+
     def project(self, row_weights: Array, target: Array) -> tuple[Array, Array]:
         return self.squared_norms(row_weights), self.rmatvec(row_weights * target)
 
@@ -114,46 +144,36 @@ class HeldDesign(ABC):
     ) -> Array:
         """Cholesky's factor of I + A^(-1/2)ΦᵀBΦA^(-1/2), given ΦᵀBΦ."""
         root = 1 / np.sqrt(prior_precision)
-        identity = np.eye(len(gram))
         inner = root[:, None] * gram * root
-        if inner.diagonal().max(initial=0.0) < GRAM_LIMIT:
-            return cholesky(inner + identity)
+        if inner.diagonal().max(initial=0.0) < FACTOR_LIMIT:
+            return cholesky(inner + np.eye(len(gram)))
         rows = self._array(columns) * root * np.sqrt(precision)[:, None]
-        (upper,) = qr(np.vstack([rows, identity]), mode="r", check_finite=False)
-        upper = upper[: len(gram)]
-        lower = (np.sign(upper.diagonal())[:, None] * upper).T
-        return np.asarray(lower, dtype=np.float64)
+        return triangle_beside_prior(rows)
 
     def _sparsity(
         self, indices: Indices, prior_precision: Array, precision: Array, factor: Array
     ) -> Array:
         columns = self._scaled_columns(indices, prior_precision)
-        poor = np.sum(factor**2, axis=-1).max(initial=1.0) >= DIFFERENCE_LIMIT
-        if poor:
-            shares = self._shares(self._array(columns), precision)
+        norms = self.squared_norms(precision[:, None])[0]
+        if np.sum(factor**2, axis=-1).max(initial=1.0) >= DIFFERENCE_LIMIT:
+            left, least = self._left(self._array(columns), precision), LEAST_SHARE
         else:
             cross = self._inner(columns, precision, self.matrix) / self._divisors
             shares = solve_lower(factor[None], cross[None])[0]
-        norms = self.squared_norms(precision[:, None])[0]
-        left = norms - np.einsum("nm,nm->m", shares, shares)  # eq. 24
-        left = np.where(left > DEPENDENT * norms, left, 0.0)
-        if poor:
-            # Of a chosen column there may be less left than any difference can see.
-            whitener = solve_lower(factor[None], np.eye(len(indices))[None])[0]
-            shrunk = np.einsum("ij,ij->j", whitener, whitener)  # αΣ
-            known = prior_precision * (1 - shrunk)
-            left[indices] = np.where(shrunk < 0.5, known, left[indices])
-        return left
+            left, least = norms - np.einsum("nm,nm->m", shares, shares), DEPENDENT
+        return np.where(left > least * norms, left, 0.0)  # eq. 24
 
-    def _shares(self, columns: Array, precision: Array) -> Array:
-        """QᵀB^½Φ (n, M), with Q the upper rows of an orthonormal basis.
+    def _left(self, columns: Array, precision: Array) -> Array:
+        """φᵀC⁻¹φ (M,), what the span of [B^½ΦA^(-1/2); I] leaves of [B^½φ; 0].
 
-        φᵀC⁻¹φ is what the span of [B^½ΦA^(-1/2); I] leaves of [B^½φ; 0]. A basis of it
-        by Householder's reflections has no part in that matrix' condition.
+        By Householder's reflections, which have no part in that matrix' condition, for
+        some functions at a time.
         """
         root = np.sqrt(precision)[:, None]
         stacked = np.vstack([columns * root, np.eye(columns.shape[1])])
-        orthogonal = qr(stacked, mode="economic", check_finite=False)[0]
-        top = np.asarray(orthogonal[: len(columns)] * root, dtype=np.float64)
-        with threads_for(top.size * self.shape[1]):
-            return self.rmatvec(top)
+        reflections, left = Reflections.of(stacked), np.empty(self.shape[1])
+        for part in blocks(self.shape[1], len(stacked)):
+            functions = self._array(self.matrix[:, part]) * root / self._divisors[part]
+            beyond = reflections.beyond(functions)
+            left[part] = np.einsum("nm,nm->m", beyond, beyond)
+        return left

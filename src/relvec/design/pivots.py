@@ -14,6 +14,7 @@ from scipy.linalg import blas, lapack
 
 from relvec.basis import blocks, evaluated
 from relvec.blockwise import in_order
+from relvec.chance import generator
 from relvec.kernels import Kernel
 from relvec.linalg import available_threads
 from relvec.typing import AnyArray, Array, Indices
@@ -100,7 +101,7 @@ def choose_pivots(
 
 def first_batch(n_rows: int, most: int, seed: int) -> Indices:
     """Some rows to begin with, by chance: twice as many as there may be pivots."""
-    order = np.random.default_rng(seed).permutation(n_rows)
+    order = generator(seed).permutation(n_rows)
     return np.sort(order[: min(_FIRST_BATCH, 2 * most)])
 
 

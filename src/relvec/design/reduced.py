@@ -17,6 +17,17 @@ _MARGIN = 0.3
 _MOST_GROWTH = 2
 
 
+# Of so many centres, as pivots: with more, hardly any two describe each other.
+_PROBE, _FULL = 300, 0.9
+
+
+def _is_full(pivots: Pivots, centres: AnyArray, tol: float) -> bool:
+    """Whether a few centres tell that there would have to be too many pivots."""
+    some = centres[:_PROBE]
+    rank = len(pivots.extended(some, np.empty((len(some), 0)), tol))
+    return rank > _FULL * _PROBE
+
+
 @dataclass(frozen=True)
 class Reduced:
     """No value k(x, z) is off by more than ``tol`` times the largest k(x, x)."""
@@ -39,6 +50,10 @@ class Reduced:
         start = Pivots.none(group.kernel, centres)
         first = first_batch(len(centres), most, seed)
         finer = _MARGIN * tol * scale
+        if len(centres) > _MOST_GROWTH * most and _is_full(
+            start, centres[first], finer
+        ):
+            return None
         pivots, features = choose_pivots(start, centres, finer, most, first)
         if len(pivots) > most:
             return None
@@ -60,10 +75,6 @@ class Reduced:
         """f(z) of every centre."""
         return self.features(as_rows(self.group.centres))
 
-    def forget(self) -> None:
-        """Give up what can be evaluated again."""
-        vars(self).pop("centre_features", None)
-
     def poor(self, X: AnyArray, features: Array) -> AnyArray:
         """Of these rows the worst whose functions are off by more than stated."""
         residual = self.pivots.residual(X, features)
@@ -71,8 +82,9 @@ class Reduced:
 
     @property
     def _most_residual(self) -> float:
-        """That a row may have."""
-        return (self.tol * self.scale) ** 2 / self.finer
+        """That a row may have; less is rounding."""
+        least = LEAST_TOLERANCE * self.scale
+        return max(least, (self.tol * self.scale) ** 2 / self.finer)
 
     def repaired(self, rows: AnyArray, most: int) -> "Reduced":
         """With pivots enough for these rows too; itself if that takes too many."""

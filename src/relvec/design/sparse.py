@@ -1,6 +1,6 @@
 """A dictionary held as a sparse array: its functions vanish on most rows."""
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
@@ -16,9 +16,8 @@ class SparseDesign(HeldDesign):
     """Functions of compact support, in memory for the values that are not zero."""
 
     @classmethod
-    def weighted(cls, matrix: Any, sample_weight: Array) -> "SparseDesign":
-        """Norms taken under the sample weights."""
-        return cls(matrix, np.sqrt(_squares(matrix, sample_weight)))
+    def weighted(cls, matrix: Any, sample_weight: Array) -> Self:
+        return cls(matrix, np.sqrt(_squares(matrix, sample_weight)), sample_weight)
 
     def squared_norms(self, row_weights: Array) -> Array:
         squares = [_squares(self.matrix, w) for w in row_weights.T]

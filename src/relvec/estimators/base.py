@@ -228,7 +228,10 @@ class SparseKernelModel(CallbackSupportMixin, BaseEstimator, ABC):
     ) -> tuple[TrainingRows, AnyArray]:
         """Validated rows that count, and their targets as given."""
         choice = self._kernel_choice
-        count = n_drawn(self.candidates, n_kernels(self._learning, self._n_kernels))
+        number = n_kernels(self._learning, self._n_kernels)
+        # A search that looks at some functions at a time may have them all.
+        every = self._solver().selective and number == self._n_kernels
+        count = n_drawn(self.candidates, number, every=every and not is_row_blocks(X))
         rule = (0 if choice.selects_columns else count, self._seed())
         if is_row_blocks(X):
             check_nothing_beside(y, sample_weight)

@@ -72,7 +72,8 @@ default="auto"
         logistic; of more classes "auto" is "mrvm1".
     design, candidates, tol, max_iter, max_seconds, warm_start, memory_budget, \
 random_state, verbose : object
-        How the fit is carried out, as in :class:`RVR`.
+        How the fit is carried out, as in :class:`RVR`. Low rank does not serve classes:
+        ``design="low-rank"`` searches by parts, as ``"auto"`` does.
 
     Attributes
     ----------

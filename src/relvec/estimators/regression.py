@@ -53,21 +53,29 @@ default="sequential"
         others.
     design : {"auto", "dense", "sparse", "low-rank", "streamed"}, default="auto"
         How the dictionary is held: as a matrix, as a sparse one for kernels of finite
-        support, by its low rank, or not at all, its rows read block by block.
-        ``"auto"`` chooses by shape, kernel and ``memory_budget``, and says so with
-        ``verbose=1``.
+        support, or not at all. It is then searched by parts, for a Gaussian likelihood
+        through its low rank where it has one: ``"low-rank"`` insists on one, and
+        ``"streamed"`` keeps as little as possible from one pass over the rows to the
+        next. ``"auto"`` chooses by shape, kernel and ``memory_budget``, and says so
+        with ``verbose=1``.
     candidates : {"auto", "all"}, int or array of shape (n_centres, n_features), \
 default="auto"
         Where kernel functions may be centred: on all training rows, on so many drawn
-        by chance, or on the points (or objects) given. ``"auto"`` is 10000 rows at
-        most, divided by the number of kernels. For ``kernel="precomputed"`` a number
-        says how many columns a matrix has that need not be square.
+        by chance, or on the points (or objects) given. ``"auto"`` is every row of an
+        array; of rows in blocks, and for solvers and kernel learning that ask for all
+        functions at once, 10000 at most, divided by the number of kernels. Of very many
+        candidates a search looks at as many as bring something. For
+        ``kernel="precomputed"`` a number says how many columns a matrix has that need
+        not be square.
     noise_variance : "estimate" or float, default="estimate"
         Variance of the noise, if it is known. An estimate is never below 1e-12 of the
         mean square of the (centred) targets.
     tol : float, default=1e-4
-        Largest change of the logarithms of prior precisions and noise at the end; a
-        function must gain more than this many nats to enter.
+        Nats that a function must gain to enter. The search ends when none does, or when
+        three rounds in succession gain less than this for each observation; where it
+        goes by parts, when rounds of a further part gain less than 15 times this. It is
+        also the largest change of the logarithms of prior precisions and noise at the
+        end.
     max_iter : int, default=10000
         Most steps to take.
     max_seconds : float, optional
@@ -79,8 +87,9 @@ default="auto"
         Bytes that a fit may take beside the data, as a number or in words such as
         ``"500MB"``. What cannot fit is refused before it is allocated.
     random_state : int, RandomState instance or None, default=None
-        For everything drawn by chance: candidates, where there are too many, and a
-        solver's ``selection="random"``. None is the same every time.
+        For everything drawn by chance: candidates and rows, where there are too many to
+        look at all at once, and a solver's ``selection="random"``. None is the same
+        every time.
     verbose : int, default=0
         Log progress through the logger "relvec", more often the higher it is.
 
@@ -129,7 +138,8 @@ default="auto"
         Steps taken: rounds of the pool, or single actions.
     history_ : dict of ndarray
         ``iteration``, ``log_evidence``, ``n_vectors``, ``gamma``, ``noise_std`` and
-        ``seconds`` after every step.
+        ``seconds`` after every step. Of a search by parts ``log_evidence`` is scaled
+        from the rows looked at to all rows.
     status_ : Status
         How the search ended; its value says what to do about it.
     model_ : FittedModel

@@ -119,13 +119,13 @@ def is_centres(candidates: Any) -> bool:
     return not isinstance(candidates, str) and hasattr(candidates, "__len__")
 
 
-def n_drawn(candidates: Any, n_kernels: int) -> int:
-    """How many rows are to be drawn as centres."""
+def n_drawn(candidates: Any, n_kernels: int, *, every: bool = False) -> int:
+    """How many rows are to be drawn as centres; "auto" is all where that will do."""
     if is_centres(candidates):
         return 0
     if isinstance(candidates, str):
         most = max(1, MOST_CANDIDATES // n_kernels)
-        return sys.maxsize if candidates == "all" else most
+        return sys.maxsize if candidates == "all" or every else most
     return int(candidates)
 
 

@@ -5,15 +5,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from relvec.evidence.base import Problem
+from relvec.evidence.coordinates import Coordinates
 from relvec.likelihoods import Likelihood, PseudoObservations
 from relvec.posterior import Posterior
-from relvec.precision import GRAM_LIMIT, ROUNDING
+from relvec.precision import FACTOR_LIMIT, GRAM_LIMIT, ROUNDING
 from relvec.typing import Array, Indices
 
 _MAX_BACKTRACKING = 40  # halvings, of which 40 leave 1e-12 of a step: none of it
-# Each brings the digits that a factor of condition κ has left, 1/(κε) at least: two are
-# enough for all digits up to κ = 1e11.
-_CORRECTIONS = 2
 
 
 @dataclass(frozen=True)
@@ -106,20 +104,33 @@ def _stepped(
     return replace(posterior, mean=posterior.mean + step)
 
 
-def corrected(
-    problem: Problem, seen: PseudoObservations, posterior: Posterior
-) -> tuple[Posterior, Array]:
-    """With the mean to full accuracy, and its linear predictor.
+def conjugate_mode(problem: Problem, likelihood: Likelihood, here: Point) -> Mode:
+    """The posterior of a likelihood whose pseudo-observations are the data.
 
-    The factor is accurate; solving with it twice, as for normal equations, is not
-    where the columns are nearly dependent: correct from the rows.
+    By Cholesky's factor where inner products have digits enough; solving with it twice,
+    as for normal equations, costs as many again, which one correction brings back.
+    Otherwise by the columns themselves.
     """
-    eta = problem.design.matvec(posterior.mean, posterior.active)
-    corrections = 0 if posterior.condition < GRAM_LIMIT else _CORRECTIONS
-    for _ in range(corrections):
+    seen = likelihood.pseudo_observations(problem.y, here.eta, problem.sample_weight)
+    alpha = here.prior_precision
+    condition = np.max(seen.noise_precision) / np.min(alpha, initial=np.inf)
+    shared = seen.row_weights.shape[1] == 1 and alpha.ndim == 1
+    if shared and condition >= FACTOR_LIMIT:
+        at = here.active, seen.row_weights[:, 0], seen.target
+        count = float(problem.sample_weight.sum())
+        columns = Coordinates(*problem.design.coordinates(*at), count)
+        found = columns.solved(alpha, seen.noise_precision)
+        posterior = Posterior(here.active, alpha, found.mean, found.factor)
+        eta = problem.design.matvec(found.mean, here.active)
+        return Mode(likelihood, seen, posterior, eta, found.log_evidence)
+    factor = problem.design.factor(here.active, alpha, seen.precision)
+    posterior = Posterior(here.active, alpha, here.mean, factor)
+    eta = here.eta
+    for _ in range(1 + (condition >= GRAM_LIMIT)):
         posterior = _stepped(problem, seen, posterior, eta)
-        eta = problem.design.matvec(posterior.mean, posterior.active)
-    return posterior, eta
+        eta = problem.design.matvec(posterior.mean, here.active)
+    evidence = log_evidence(problem, likelihood, posterior, eta)
+    return Mode(likelihood, seen, posterior, eta, evidence)
 
 
 def decrement(posterior: Posterior, step: Array) -> float:

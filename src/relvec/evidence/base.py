@@ -33,9 +33,13 @@ class Problem:
     # (M,) α to start from, in the user's units: infinite for a function that is not in
     # the model yet, nan where the solver is to decide.
     start: Array | None = None
+    # (outputs, M) weights from which the mode is searched for, of functions as they are
+    # and in the units of the engine; none: from zero.
+    start_weights: Array | None = None
     scale: float = 1.0  # the user's targets are so many times these
     # (M,) the largest prior standard deviation of each weight, in the user's units.
     max_prior_std: Array | None = None
+    n_distinct: int | None = None  # rows that differ; as many as functions if unknown
 
     @property
     def precision_units(self) -> Array:

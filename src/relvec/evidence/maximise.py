@@ -22,10 +22,6 @@ from relvec.evidence.units import Units
 from relvec.likelihoods import at_ceiling
 from relvec.linalg import single_threaded
 
-# How far the evidence of the search may be from that on exact columns, relative to
-# its size, taken as at least so many nats: a tenth of a nat, which decides nothing.
-_ACCURACY, _LEAST_NATS = 1e-6, 1e5
-
 
 @dataclass(frozen=True)
 class Limits:
@@ -42,28 +38,14 @@ def maximise(
     limits: Limits | None = None,
     callback: Callback | None = None,
 ) -> EvidenceFit:
-    """Step until convergence, a limit or a callback's word; in the user's units.
-
-    Where the design turns out not to be accurate enough for what was found with it,
-    the search is repeated with a finer one.
-    """
+    """Step until convergence, a limit or a callback's word; in the user's units."""
     limits = limits or Limits()
     units = Units.of(problem)
     problem = units.inside(problem)
     trace = Trace(units)
     with single_threaded():
-        while True:
-            state, status = _search(problem, maximiser, limits, callback, trace)
-            mode = _exact_mode(problem, state.model)
-            reached = state.model.log_evidence - state.model.log_hyperprior
-            error = abs(mode.log_evidence - reached)
-            if error <= _ACCURACY * max(_LEAST_NATS, abs(mode.log_evidence)):
-                break
-            finer = problem.design.refined() if status.success else None
-            if finer is None:
-                break
-            problem = replace(problem, design=finer)
-            trace.restart()
+        state, status = _search(problem, maximiser, limits, callback, trace)
+        mode = _exact_mode(problem, state.model)
         return _finished(problem, state.model, mode, status, trace)
 
 

@@ -15,7 +15,7 @@ from relvec.evidence.approach import (
     Mode,
     Point,
     backtracked,
-    corrected,
+    conjugate_mode,
     decrement,
     expanded,
     gradient_at,
@@ -55,18 +55,17 @@ def posterior_at_mode(
     A ``rough`` search ends near the mode, for models that are about to change. A
     ``plain`` step solves for the pseudo-observations, whatever couples outputs.
     """
+    given, likelihood = likelihood, likelihood.coarse if rough else likelihood
     here = point_at(problem, likelihood, active, prior_precision, start)
+    if likelihood.conjugate:
+        return conjugate_mode(problem, likelihood, here)
     if likelihood.matching is not None and most_steps is None and not plain:
         return matched_posterior(problem, likelihood.matching, here, rough=rough)
-    if most_steps is None and not (plain or likelihood.conjugate):
+    if most_steps is None and not plain:
         here = _approached(problem, likelihood, here, rough=rough)
     last, solved = np.inf, None
     for _ in range(most_steps or _MAX_NEWTON):
         solved = observations, posterior = expanded(problem, likelihood, here, solved)
-        if likelihood.conjugate:
-            posterior, eta = corrected(problem, observations, posterior)
-            here = here.moved(posterior.mean, eta)
-            break
         curvature = likelihood.curvature(problem.y, here.eta, problem.sample_weight)
         separate = curvature is None
         size = decrement(posterior, posterior.mean - here.mean)
@@ -78,10 +77,11 @@ def posterior_at_mode(
         goal = posterior.mean
         if curvature is not None and not plain:
             gradient = gradient_at(problem, observations, here, here.eta)
-            goal = here.mean + coupled_step(problem, posterior, curvature, gradient)
+            at = problem, posterior, curvature, gradient
+            goal = here.mean + coupled_step(*at, enough)
         here = backtracked(problem, likelihood, here, goal)
     evidence = log_evidence(problem, likelihood, posterior, here.eta)
-    return Mode(likelihood, observations, posterior, here.eta, evidence)
+    return Mode(given, observations, posterior, here.eta, evidence)
 
 
 def _approached(

@@ -5,29 +5,19 @@ weights measured in prior standard deviations, A^½w, nothing depends on units:
 
     P = (I + A^(-1/2) βΦᵀWΦ A^(-1/2))⁻¹ = A^½ΣA^½     αᵢΣᵢᵢ = Pᵢᵢ,  γᵢ = 1 − Pᵢᵢ
     m = A^½μ                                           αᵢμᵢ² = mᵢ²
+
+Inner products (``Moments``) are quick and lose κ·ε of what they say, κ the condition of
+P⁻¹; columns themselves, in an orthonormal basis (``coordinates``), lose √κ·ε.
 """
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
-from relvec.linalg import cholesky_and_inverse
+from relvec.linalg import cholesky_and_inverse, solve_lower
+from relvec.precision import dependent_share
 from relvec.typing import Array, Indices
-
-
-@dataclass(frozen=True)
-class Moments:
-    """Inner products of some columns and the pseudo-observations."""
-
-    gram: Array  # (K or 1, n, n) ΦᵀWΦ
-    target: Array  # (K, n) ΦᵀWt̂
-    target_squares: Array  # (K,) t̂ᵀWt̂
-    count: float  # Σv, the number of observations per output
-
-    def subset(self, chosen: Indices) -> "Moments":
-        """Of some of the columns."""
-        gram = self.gram[:, chosen[:, None], chosen]
-        return Moments(gram, self.target[:, chosen], self.target_squares, self.count)
 
 
 @dataclass(frozen=True)
@@ -48,25 +38,107 @@ class Solution:
         return float(squares.sum(axis=-1).max(initial=1.0))
 
 
-def solve(moments: Moments, prior_precision: Array, noise_precision: Array) -> Solution:
-    """(6) and (7) in Gram form."""
-    root = 1 / np.sqrt(prior_precision)
-    size = len(root)
-    scaled = noise_precision[:, None] * root
-    inner = moments.gram * (scaled[:, :, None] * root)
-    diagonals = inner.reshape(len(inner), size * size)[:, :: size + 1]
-    diagonals += 1
-    factor, P = cholesky_and_inverse(inner)
-    m = (P @ (scaled * moments.target)[:, :, None])[:, :, 0]
-    mean = root * m
-    # Not by the shorter tᵀWt − μᵀΦᵀWt − mᵀm/β: only this form, minimal at μ, forgives
-    # what was lost in solving for μ.
-    twice = (moments.gram @ mean[:, :, None])[:, :, 0] - 2 * moments.target
-    residual = moments.target_squares + (mean * twice).sum(axis=1)
-    residual = np.maximum(residual, 0.0)
-    shared = len(mean) / len(noise_precision)
-    density = shared * moments.count * np.log(noise_precision / (2 * np.pi)).sum()
+@dataclass(frozen=True)
+class Overlaps:
+    """What functions in and out of a model have in common, given the model."""
+
+    overlap: Array  # (K or 1, P, P) T = ΦᵀC⁻¹Φ
+    quality: Array  # (K, P) Q = ΦᵀC⁻¹t̂
+    least_sparsity: Array  # (K or 1, P) a diagonal element of T up to here is rounding
+
+    def subset(self, chosen: Indices) -> "Overlaps":
+        """Of some of the functions."""
+        overlap = self.overlap[:, chosen[:, None], chosen]
+        return Overlaps(
+            overlap, self.quality[:, chosen], self.least_sparsity[:, chosen]
+        )
+
+
+class ColumnMoments(Protocol):
+    """All that the rows say about some columns."""
+
+    @property
+    def count(self) -> float:
+        """Σv, the number of observations per output."""
+
+    @property
+    def target_squares(self) -> Array:
+        """(K,) t̂ᵀWt̂."""
+
+    def subset(self, chosen: Indices) -> "ColumnMoments":
+        """Of some of the columns."""
+
+    def solved(self, prior_precision: Array, noise_precision: Array) -> Solution:
+        """(6) and (7) with all columns in the model."""
+
+    def overlaps(
+        self, prior_variance: Array, noise_precision: Array, solution: Solution
+    ) -> Overlaps:
+        """Of all columns beside the model of those with a ν > 0, which is solved."""
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Inner products of some columns and the pseudo-observations."""
+
+    gram: Array  # (K or 1, n, n) ΦᵀWΦ
+    target: Array  # (K, n) ΦᵀWt̂
+    target_squares: Array  # (K,) t̂ᵀWt̂
+    count: float  # Σv, the number of observations per output
+
+    def subset(self, chosen: Indices) -> "Moments":
+        gram = self.gram[:, chosen[:, None], chosen]
+        return Moments(gram, self.target[:, chosen], self.target_squares, self.count)
+
+    def solved(self, prior_precision: Array, noise_precision: Array) -> Solution:
+        root = 1 / np.sqrt(prior_precision)
+        size = len(root)
+        scaled = noise_precision[:, None] * root
+        inner = self.gram * (scaled[:, :, None] * root)
+        diagonals = inner.reshape(len(inner), size * size)[:, :: size + 1]
+        diagonals += 1
+        factor, P = cholesky_and_inverse(inner)
+        m = (P @ (scaled * self.target)[:, :, None])[:, :, 0]
+        mean = root * m
+        # Not by the shorter tᵀWt − μᵀΦᵀWt − mᵀm/β: only this form, minimal at μ,
+        # forgives what was lost in solving for μ.
+        twice = (self.gram @ mean[:, :, None])[:, :, 0] - 2 * self.target
+        residual = self.target_squares + (mean * twice).sum(axis=1)
+        residual = np.maximum(residual, 0.0)
+        log_root = len(mean) / len(inner) * np.log(diagonals).sum()
+        evidence = log_evidence(self.count, noise_precision, residual, m, log_root)
+        return Solution(factor, P, m, mean, residual, evidence)
+
+    def overlaps(
+        self, prior_variance: Array, noise_precision: Array, solution: Solution
+    ) -> Overlaps:
+        """Eqs. (24)-(25)."""
+        beta = noise_precision[:, None]
+        inside = np.flatnonzero(prior_variance)
+        cross = self.gram[:, inside]
+        scale = np.sqrt(prior_variance[inside])[:, None]
+        whitened = solve_lower(solution.factor, scale * cross)
+        explained = combined_by_output(solution.mean, cross)
+        prior = beta[:, :, None] * self.gram
+        whitened *= beta[:, :, None]
+        norms = np.diagonal(prior, axis1=1, axis2=2)
+        least = dependent_share(solution.condition) * norms
+        overlap = prior - np.swapaxes(whitened, 1, 2) @ whitened
+        return Overlaps(overlap, beta * (self.target - explained), least)
+
+
+def log_evidence(
+    count: float, noise_precision: Array, residual: Array, m: Array, log_root: float
+) -> float:
+    """(7) of all outputs, with log |P⁻¹|/2 of all of them as ``log_root``."""
+    shared = len(m) / len(noise_precision)
+    density = shared * count * np.log(noise_precision / (2 * np.pi)).sum()
     density -= (noise_precision * residual).sum() + np.vdot(m, m)
-    log_root = len(mean) / len(inner) * np.log(diagonals).sum()
-    evidence = float(0.5 * density - log_root)
-    return Solution(factor, P, m, mean, residual, evidence)
+    return float(0.5 * density - log_root)
+
+
+def combined_by_output(weights: Array, cross: Array) -> Array:
+    """Σᵢ wᵢ crossᵢ for weights (K, n) and products (K or 1, n, M)."""
+    if len(cross) == 1:
+        return weights @ cross[0]
+    return (weights[:, None, :] @ cross)[:, 0]

@@ -1,7 +1,7 @@
 """Newton's method on (log α, log β) of the functions in a model.
 
 Solves   max over α, β of the log evidence (7) of a Gaussian model, its functions fixed
-Given    their inner products (Moments)
+Given    their inner products, or coordinates (ColumnMoments)
 By       Newton's steps with the exact Hessian, damped until the evidence rises;
          functions whose best α is infinite leave
 
@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.linalg import lapack
 
-from relvec.evidence.moments import Moments, Solution, solve
+from relvec.evidence.moments import ColumnMoments, Solution
 from relvec.precision import NEWTON_SLACK
 from relvec.typing import Array, Indices
 
@@ -32,7 +32,7 @@ _SHORTEST = 1e-4  # share of a step: what does not rise there does so by roundin
 class Ascent:
     """Where the search stands; ``chosen`` are the functions left."""
 
-    moments: Moments  # of the functions left
+    moments: ColumnMoments  # of the functions left
     chosen: Indices
     prior_precision: Array
     noise_precision: Array
@@ -53,7 +53,7 @@ class Ascent:
         if ceiling is not None:
             beta = np.minimum(beta * np.exp(step[n_active:]), ceiling)
         try:
-            solution = solve(self.moments, alpha, beta)
+            solution = self.moments.solved(alpha, beta)
         except np.linalg.LinAlgError:
             return None
         at = (self.moments, self.chosen, alpha, beta)
@@ -61,7 +61,7 @@ class Ascent:
 
 
 def ascend(
-    moments: Moments,
+    moments: ColumnMoments,
     prior_precision: Array,
     noise_precision: Array,
     *,
@@ -74,7 +74,7 @@ def ascend(
     """At most so many steps from a ``start``; a ceiling (K,) lets the noise move."""
     if least is not None:
         prior_precision = np.maximum(prior_precision, least)
-    solution = start or solve(moments, prior_precision, noise_precision)
+    solution = start or moments.solved(prior_precision, noise_precision)
     chosen = np.arange(len(prior_precision))
     at = (moments, chosen, prior_precision, noise_precision)
     state = Ascent(*at, solution, least=least)
@@ -124,7 +124,7 @@ def _restricted(state: Ascent, stay: Indices) -> Ascent:
         moments=moments,
         chosen=state.chosen[stay],
         prior_precision=alpha,
-        solution=solve(moments, alpha, state.noise_precision),
+        solution=moments.solved(alpha, state.noise_precision),
         least=state.least if state.least is None else state.least[stay],
     )
 

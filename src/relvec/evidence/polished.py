@@ -14,7 +14,6 @@ from relvec.evidence.base import Model, Problem
 from relvec.evidence.fixed_point import FixedPoint
 from relvec.evidence.pooled import Pooled
 from relvec.evidence.search_model import model_at
-from relvec.evidence.sequential import Sequential
 from relvec.evidence.tempering import Tempered
 
 
@@ -41,7 +40,7 @@ class Polished:
     """The fixed point first, the sequential search from there and from nothing."""
 
     fixed_point: FixedPoint
-    polish: Sequential | Pooled | Tempered
+    polish: Pooled | Tempered
 
     def init(self, problem: Problem) -> PolishedState:
         return PolishedState(self.fixed_point.init(problem))

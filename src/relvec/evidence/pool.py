@@ -17,6 +17,7 @@ from functools import cached_property
 import numpy as np
 from scipy.linalg import blas
 
+from relvec.evidence.moments import Overlaps
 from relvec.evidence.selection import best_precision
 from relvec.precision import DETERMINED
 from relvec.typing import AnyArray, Array
@@ -31,6 +32,23 @@ class Pool:
     least_sparsity: Array  # (P,) or (K, P) an S up to here is rounding
     price: float = 0.0  # nats that every function in the model has to be worth
     most_variance: Array | None = None  # (P,) that ν may become
+
+    @classmethod
+    def of(
+        cls,
+        overlaps: Overlaps,
+        prior_variance: Array,
+        least_precision: Array,
+        price: float,
+    ) -> "Pool":
+        """Of functions beside the model of those with a ν > 0."""
+        overlap, quality = overlaps.overlap, overlaps.quality
+        least = overlaps.least_sparsity
+        if len(overlap) == 1:
+            products, least = np.concatenate([overlap[0], quality]), least[0]
+        else:
+            products = np.concatenate([overlap, quality[:, None]], axis=1)
+        return cls(products, prior_variance, least, price, 1 / least_precision)
 
     @property
     def shared(self) -> bool:

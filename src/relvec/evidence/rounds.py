@@ -1,18 +1,18 @@
 """One round: candidates join the model in a pool, where all is searched at once."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
+from relvec.chance import generator
 from relvec.evidence.base import Problem
-from relvec.evidence.moments import Moments, Solution, solve
+from relvec.evidence.coordinates import Coordinates
+from relvec.evidence.moments import ColumnMoments, Moments, Overlaps, Solution
 from relvec.evidence.newton import Ascent, ascend
 from relvec.evidence.pool import Pool, climb
 from relvec.evidence.search_model import SearchModel
 from relvec.evidence.sequential import SequentialState
-from relvec.evidence.statistics import GramStatistics, combined_by_output
-from relvec.linalg import solve_lower
-from relvec.precision import COPY, TINY, dependent_share
+from relvec.precision import COPY, DIFFERENCE_LIMIT, LEAST_PRIOR_SHARE, TINY
 from relvec.typing import AnyArray, Array, Indices
 
 # Early rounds polish what is about to change: nats that an action must gain, at most
@@ -21,14 +21,15 @@ from relvec.typing import AnyArray, Array, Indices
 _LOOSE, _LATE = (1.0, 0.1), 0.3
 _EARLY_NEWTON, _LATE_NEWTON = 2, 100
 _NEWTON_TOL = 0.1  # in log α, at most: the next step is a hundredth
-# Candidates looked at for each that may join: two thirds are too much like another.
+# Candidates looked at for each that may join.
 _SHORT_LIST = 2
-# |cosine| of candidates that have room in a pool, all of them. With 0.7 pools of fewer
-# end lower: 0.4 nats on 300 rows of the benchmarks, 33 on 1000 of kin8nm.
-_MOST_LIKE = 0.95
-# Candidates that a pool should have, and of functions all alike at most. With fewer,
-# wide kernels find little: 51 nats less on 300 rows of Friedman's first function.
-_FEW, _MOST_ALIKE = 8, 32
+# Candidates that a pool should have, and how much alike they may be where there are not
+# so many: wide kernels at low noise are, even given the model.
+_FEW, _MORE_ALIKE = 8, (0.99, 0.999)
+# Inverse temperature of early rounds: noise that functions still missing will explain
+# is not held against others. On kin8nm it saves a third of the rounds; 2 and 3 are as
+# good there.
+_COLDER = 1.5
 
 
 @dataclass(frozen=True)
@@ -37,45 +38,42 @@ class Rounds:
 
     selection: str = "gain"  # "random", "cyclic"
     width: int = 64  # candidates in a pool
-    likeness: float = 0.7  # |cosine| that two of them must stay below if there are more
+    # |cosine| that two of them must stay below, given the model: what it leaves of them
+    likeness: float = 0.9
     seed: int = 0
 
-    def entrants(
-        self, problem: Problem, state: SequentialState, gram: GramStatistics, tol: float
-    ) -> "Entrants":
-        """Functions out of the model that gain most and are no copies of each other."""
+    def short_list(self, state: SequentialState, tol: float) -> Indices:
+        """Functions out of the model that gain, more than will have room in a pool."""
         options = state.model.proposals
         gaining = np.flatnonzero(np.isinf(options.current) & (options.gain > tol))
-        short = self._short_list(gaining, options.gain, state)
-        products = problem.design.gram(short, state.model.observations.row_weights)
-        cross = gram.cross.take(short, axis=2)
-        squares = gram.projections.squared_norms
-        scale = np.sqrt(squares[:, gram.active, None] * squares[:, None, short])
-        fresh = ~np.any(np.abs(cross) > COPY * scale, axis=(0, 1))
-        likeness = self.likeness if len(short) > self.width else _MOST_LIKE
-        chosen = _unlike(_likeness(products), fresh, self.width, likeness)
-        if len(chosen) < _FEW:
-            # All alike, as with wide kernels; what the model leaves of them is not.
-            explained = np.swapaxes(cross, 1, 2) @ (gram.covariance @ cross)
-            left = products / gram.noise_precision[:, None, None] - explained
-            chosen = _unlike(_likeness(left), fresh, _MOST_ALIKE, self.likeness)
-        return Entrants(short[chosen], products[:, chosen[:, None], chosen])
-
-    def _short_list(
-        self, gaining: Indices, gain: Array, state: SequentialState
-    ) -> Indices:
         most = _SHORT_LIST * self.width
         if len(gaining) > most and self.selection == "gain":
-            best = _best_of_groups(gaining, gain, most // 2)
+            best = _best_of_groups(gaining, options.gain, most // 2)
             spread = np.arange(most // 2) * len(gaining) // (most // 2)
             gaining = np.union1d(best, gaining[spread])
         if self.selection == "random":
-            return np.random.default_rng([self.seed, state.steps]).permutation(gaining)[
-                :most
-            ]
+            return generator(self.seed, state.steps).permutation(gaining)[:most]
         if self.selection == "cyclic":
             return np.roll(gaining, -np.searchsorted(gaining, state.cursor))[:most]
-        return gaining[np.argsort(-gain[gaining], kind="stable")][:most]
+        return gaining[np.argsort(-options.gain[gaining], kind="stable")][:most]
+
+    def entrants(self, overlaps: Overlaps, n_active: int) -> Indices:
+        """Those beyond the active functions that are no copies, in turn.
+
+        Wide kernels are all alike by the cosine of their columns; what decides is how
+        much alike is what the model leaves of them.
+        """
+        cosines = _likeness(overlaps.overlap)
+        fresh = ~np.any(cosines[:n_active, n_active:] > COPY, axis=0)
+        alike = cosines[n_active:, n_active:]
+        for likeness in (self.likeness, *_MORE_ALIKE):
+            chosen = _unlike(alike, fresh, self.width, likeness)
+            if len(chosen) >= min(_FEW, self.width):
+                break
+        return n_active + chosen
+
+
+NO_ENTRANTS: Indices = np.empty(0, dtype=np.intp)
 
 
 def _unlike(cosines: Array, fresh: AnyArray, most: int, likeness: float) -> Indices:
@@ -110,14 +108,17 @@ def _best_of_groups(gaining: Indices, gain: Array, n_groups: int) -> Indices:
 
 
 @dataclass(frozen=True)
-class Entrants:
-    """Functions that join a pool."""
+class Goal:
+    """How far a round is to go."""
 
-    columns: Indices
-    gram: Array  # (K or 1, n, n) their inner products
+    tol: float  # nats that an action must gain
+    most: float = np.inf  # actions
+    price: float = 0.0  # nats that a function has to be worth
 
-
-NO_ENTRANTS = Entrants(np.empty(0, dtype=np.intp), np.empty((1, 0, 0)))
+    def loosened(self, best: float) -> float:
+        """The tolerance of a round with so many nats in sight."""
+        loose = min(_LOOSE[0], _LOOSE[1] * best) if best > _LATE else self.tol
+        return max(self.tol, loose)
 
 
 @dataclass(frozen=True)
@@ -135,63 +136,84 @@ class Outcome:
 
 
 def play(
+    problem: Problem, model: SearchModel, short: Indices, rounds: Rounds, goal: Goal
+) -> Outcome:
+    """Search the pool of active functions and some of a short list of candidates.
+
+    Tolerances follow the best gain in sight down to the goal's, at which Newton's
+    method goes all the way; what has something to gain after that is for the next
+    round. Where inner products turn out to have too few digits, it is played again.
+    """
+    columns = np.concatenate([model.active, short])
+    if model.gram is not None:
+        moments = known_moments(problem, model, short)
+        outcome = _played(problem, model, columns, moments, rounds=rounds, goal=goal)
+        shared = model.observations.row_weights.shape[1] == 1
+        if outcome.solution.condition < DIFFERENCE_LIMIT or not shared:
+            return outcome
+    exact = coordinates_of(problem, model, columns)
+    return _played(problem, model, columns, exact, rounds=rounds, goal=goal)
+
+
+def _played(
     problem: Problem,
     model: SearchModel,
-    entrants: Entrants,
+    columns: Indices,
+    moments: ColumnMoments,
     *,
-    tol: float,
-    most: float,
-    price: float = 0.0,
+    rounds: Rounds,
+    goal: Goal,
 ) -> Outcome:
-    """Search the pool of active functions and candidates, at most so many actions.
-
-    Tolerances follow the best gain in sight down to ``tol``, at which Newton's method
-    goes all the way; what has something to gain after that is for the next round. With
-    a ``price`` functions that are not worth it leave.
-    """
-    best = float(model.proposals.gain[entrants.columns].max(initial=0.0))
-    loose = min(_LOOSE[0], _LOOSE[1] * best) if best > _LATE else tol
-    loose = max(tol, loose)
-    final = loose == tol
-    columns = np.concatenate([model.active, entrants.columns])
-    moments = known_moments(problem, model, entrants)
+    n_active, beta = len(model.active), model.observations.noise_precision
+    best = float(model.proposals.gain[columns[n_active:]].max(initial=0.0))
+    tol = goal.loosened(best)
+    final = tol == goal.tol
     variance = np.zeros(len(columns))
-    variance[: len(model.active)] = 1 / model.prior_precision
-    beta = model.observations.noise_precision
-    before = model.solution or _solved(moments, variance, beta)
-    pool = _pool(moments, variance, beta, before, price)
-    least = problem.least_precision
-    if least is not None:
-        least = least[columns]
-        with np.errstate(divide="ignore"):
-            pool = replace(pool, most_variance=1 / least)
-    taken = climb(pool, loose, most)
-    inside = np.flatnonzero(variance)
+    variance[:n_active] = 1 / model.prior_precision
+    inside = moments.subset(np.arange(n_active))
+    before = inside.solved(model.prior_precision, beta)
+    ceiling = model.likelihood.parameter_ceiling
+    colder, at = beta, before
+    if ceiling is not None and not final:
+        colder = np.minimum(_COLDER * beta, ceiling)
+        at = inside.solved(model.prior_precision, colder)
+    overlaps = moments.overlaps(variance, colder, at)
+    entering = rounds.entrants(overlaps, n_active)
+    chosen = np.concatenate([np.arange(n_active), entering])
+    variance = variance[chosen]
+    least = np.full(len(chosen), LEAST_PRIOR_SHARE * float(beta.max()))
+    if problem.least_precision is not None:
+        least = np.maximum(least, problem.least_precision[columns[chosen]])
+    pool = Pool.of(overlaps.subset(chosen), variance, least, goal.price)
+    taken = climb(pool, tol, goal.most)
+    left = np.flatnonzero(variance)
     ascent = ascend(
-        moments.subset(inside),
-        1 / variance[inside],
+        moments.subset(chosen[left]),
+        1 / variance[left],
         beta,
         start=None if taken else before,
-        ceiling=model.likelihood.parameter_ceiling,
-        tol=min(_NEWTON_TOL, loose),
+        ceiling=ceiling,
+        tol=min(_NEWTON_TOL, tol),
         most=_LATE_NEWTON if final else _EARLY_NEWTON,
-        least=least if least is None else least[inside],
+        least=least[left],
     )
     gain = ascent.solution.log_evidence - before.log_evidence
-    return Outcome(columns[inside[ascent.chosen]], ascent, gain, final)
+    active = columns[chosen[left[ascent.chosen]]]
+    return Outcome(active, ascent, gain, final)
 
 
-def known_moments(problem: Problem, model: SearchModel, entrants: Entrants) -> Moments:
-    """Of the active functions, which the model knows, and the candidates."""
+def known_moments(problem: Problem, model: SearchModel, short: Indices) -> Moments:
+    """Of the active functions, which the model knows, and a list of candidates."""
     gram = model.gram
     assert gram is not None
-    columns = np.concatenate([gram.active, entrants.columns])
+    columns = np.concatenate([gram.active, short])
     n_active = len(gram.active)
     products = np.empty((len(gram.cross), len(columns), len(columns)))
-    products[:, :n_active] = gram.cross[:, :, columns]
+    products[:, :n_active] = gram.cross.take(columns, axis=2)
     across = products[:, :n_active, n_active:]
     products[:, n_active:, :n_active] = np.swapaxes(across, 1, 2)
-    products[:, n_active:, n_active:] = entrants.gram
+    weights = model.observations.row_weights
+    products[:, n_active:, n_active:] = problem.design.gram(short, weights)
     return Moments(
         products,
         gram.projections.target[:, columns],
@@ -200,32 +222,11 @@ def known_moments(problem: Problem, model: SearchModel, entrants: Entrants) -> M
     )
 
 
-def _solved(moments: Moments, variance: Array, noise_precision: Array) -> Solution:
-    inside = np.flatnonzero(variance)
-    return solve(moments.subset(inside), 1 / variance[inside], noise_precision)
-
-
-def _pool(
-    moments: Moments,
-    variance: Array,
-    noise_precision: Array,
-    solution: Solution,
-    price: float,
-) -> Pool:
-    """T and Q at the posterior of the functions inside, eqs. (24)-(25)."""
-    beta = noise_precision[:, None]
-    inside = np.flatnonzero(variance)
-    cross = moments.gram[:, inside]
-    whitened = solve_lower(solution.factor, np.sqrt(variance[inside])[:, None] * cross)
-    explained = combined_by_output(solution.mean, cross)
-    prior = beta[:, :, None] * moments.gram
-    whitened *= beta[:, :, None]
-    norms = np.diagonal(prior, axis1=1, axis2=2)
-    least = dependent_share(solution.condition) * norms
-    overlap = prior - np.swapaxes(whitened, 1, 2) @ whitened
-    quality = beta * (moments.target - explained)
-    if len(overlap) == 1:
-        products, least = np.concatenate([overlap[0], quality]), least[0]
-    else:
-        products = np.concatenate([overlap, quality[:, None]], axis=1)
-    return Pool(products, variance, least, price)
+def coordinates_of(
+    problem: Problem, model: SearchModel, columns: Indices
+) -> Coordinates:
+    """Of some columns and the pseudo-observations, whose outputs share row weights."""
+    seen = model.observations
+    at = columns, seen.row_weights[:, 0], seen.target
+    count = float(problem.sample_weight.sum())
+    return Coordinates(*problem.design.coordinates(*at), count)

@@ -23,7 +23,7 @@ from relvec.evidence.statistics import (
 )
 from relvec.likelihoods import Likelihood, PseudoObservations
 from relvec.posterior import Posterior
-from relvec.precision import SEARCH_LIMIT
+from relvec.precision import DIFFERENCE_LIMIT, PASS_LIMIT
 from relvec.typing import Array, Indices
 
 
@@ -35,7 +35,7 @@ class SearchModel:
     observations: PseudoObservations
     log_evidence: float
     stats: Statistics
-    gram: GramStatistics | None  # the same in Gram form, where digits are left in it
+    gram: GramStatistics | None  # the same in Gram form, where that has digits enough
     proposals: Proposals
     solution: Solution | None = None  # the posterior in Gram form, if at hand
 
@@ -92,13 +92,14 @@ def model_at(
     fitted = Fitted(mode.likelihood, mode.posterior, mode.log_evidence)
     model = model_in_gram_form(problem, fitted, mode.observations, known)
     condition = mode.posterior.condition
-    if condition < problem.design.gram_limit:
+    if condition < PASS_LIMIT:
         return model
     stats = observed(problem.design, mode.observations, mode.posterior, mode.eta)
+    poor = condition >= DIFFERENCE_LIMIT
     return replace(
         model,
         stats=stats,
-        gram=model.gram if condition < SEARCH_LIMIT else None,
+        gram=None if poor and weights.shape[1] == 1 else model.gram,
         proposals=proposals(stats, problem.least_precision),
     )
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from relvec.chance import generator
 from relvec.evidence.statistics import Statistics
 from relvec.precision import LEAST_PRIOR_SHARE, TIE, TINY
 from relvec.typing import Array, Indices
@@ -141,7 +142,7 @@ def choose(
 ) -> int:
     """One of the ``worthwhile`` functions (ascending) by the rule of section 4.2."""
     if rule == "random":
-        return int(np.random.default_rng([seed, turn]).choice(worthwhile))
+        return int(generator(seed, turn).choice(worthwhile))
     if rule == "cyclic":
         later = worthwhile[worthwhile >= turn]
         return int(later[0] if len(later) else worthwhile[0])

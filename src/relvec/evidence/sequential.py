@@ -66,7 +66,8 @@ class Sequential:
     refresh_interval: int = 50
     seed: int = 0
 
-    def init(self, problem: Problem) -> SequentialState:
+    def init(self, problem: Problem, *, rough: bool = False) -> SequentialState:
+        """A ``rough`` one is for searches that do not go by small differences."""
         active, alpha = np.empty(0, dtype=np.intp), np.empty(0)
         if problem.start_precision is not None:
             active = np.flatnonzero(np.isfinite(problem.start_precision))
@@ -74,7 +75,11 @@ class Sequential:
             if problem.least_precision is not None:
                 alpha = np.maximum(alpha, problem.least_precision[active])
         start = np.zeros((problem.y.shape[1], len(active)))
-        mode = posterior_at_mode(problem, problem.likelihood, active, alpha, start)
+        if problem.start_weights is not None:
+            norms = problem.design.column_norms[active]
+            start = problem.start_weights[:, active] * norms
+        at = active, alpha, start
+        mode = posterior_at_mode(problem, problem.likelihood, *at, rough=rough)
         return SequentialState(model_at(problem, mode))
 
     def resumed(self, model: SearchModel, steps: int) -> SequentialState:

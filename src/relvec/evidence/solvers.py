@@ -14,6 +14,7 @@ from relvec.evidence.polished import Polished
 from relvec.evidence.pooled import Pooled
 from relvec.evidence.rounds import Rounds
 from relvec.evidence.sequential import Sequential
+from relvec.evidence.staged import Staged
 from relvec.evidence.tempering import Tempered
 from relvec.evidence.updates import EM, MacKay, Variational
 from relvec.parameters import (
@@ -31,6 +32,10 @@ _UPDATES: dict[str, MacKay] = {
     "em": EM(),
     "variational": Variational(),
 }
+
+
+# Candidates in a pool of a large problem: where passes are dear, each lets more in.
+_WIDE = 128
 
 
 @dataclass(frozen=True)
@@ -56,6 +61,11 @@ class Solver(Parametric, ABC):
     def begins_with_all(self) -> str | None:
         """What to call a solver whose first model has all functions; None if not."""
         return None
+
+    @property
+    def selective(self) -> bool:
+        """Whether it can do with some functions at a time."""
+        return False
 
     @property
     def begins_with_constant(self) -> bool:
@@ -94,7 +104,8 @@ class BottomUp(Solver):
     schedule : {"pool", "greedy"}, default="pool"
         Whether each pass over the candidates lets many of them join a pool, where all
         is searched at once, or only the best one, as the paper has it: slow, for
-        teaching and reference.
+        teaching and reference. With "pool" large problems are searched by parts, some
+        rows and candidates at a time.
     selection : {"gain", "random", "cyclic"}, default="gain"
         Which function to act on: the one with the greatest gain in evidence, a random
         one, or the next in order, among those that gain.
@@ -103,8 +114,8 @@ class BottomUp(Solver):
         targets, or from the constant, unless it gains nothing, as it rarely does where
         targets are centred.
     noise_interval : int, default=10
-        Single actions from one estimate of the noise to the next; a pool takes such
-        where Gram matrices are out of digits.
+        Single actions from one estimate of the noise to the next, with "greedy". A pool
+        estimates it in every round.
 
     Examples
     --------
@@ -129,24 +140,39 @@ class BottomUp(Solver):
 
     def maximiser(
         self, problem: Problem, search: Search
-    ) -> Sequential | Pooled | Tempered:
-        single = Sequential(
+    ) -> Sequential | Pooled | Tempered | Staged:
+        if self.schedule == "greedy":
+            return self._single(search)
+        thorough = self.at_once(search)
+        if problem.design.held:
+            return thorough
+        wide = Rounds(self.selection, _WIDE, seed=search.seed)
+        pooled = Pooled(self._single(search), wide)
+        return Staged(pooled, thorough, search.seed, search.price)
+
+    def at_once(self, search: Search) -> Pooled | Tempered:
+        """A search on pools by products of all functions."""
+        rounds = Rounds(self.selection, seed=search.seed)
+        pooled = Pooled(self._single(search), rounds, search.price)
+        # What tempering adds to a model, a price would take out again.
+        return pooled if search.price else Tempered(pooled)
+
+    def _single(self, search: Search) -> Sequential:
+        return Sequential(
             selection=self.selection,
             start=search.constant if self.begins_with_constant else None,
             tol=search.tol,
             noise_interval=self.noise_interval,
             seed=search.seed,
         )
-        if self.schedule == "greedy":
-            return single
-        rounds = Rounds(selection=self.selection, seed=search.seed)
-        pooled = Pooled(single, rounds, search.price)
-        # What tempering adds to a model, a price would take out again.
-        return pooled if search.price else Tempered(pooled)
 
     @property
     def begins_with_constant(self) -> bool:
         return self.init == "bias"
+
+    @property
+    def selective(self) -> bool:
+        return self.schedule == "pool"
 
     @property
     def noise_settings(self) -> list[str]:
@@ -247,7 +273,7 @@ class TopDown(Solver):
         polish = self._own_objective is None if self.polish is None else self.polish
         if not polish:
             return iteration
-        return Polished(iteration, BottomUp().maximiser(problem, search))
+        return Polished(iteration, BottomUp().at_once(search))
 
     def starting_precision(self, n_basis: int, known: Array | None) -> Array | None:
         if self.initial_precision is None:

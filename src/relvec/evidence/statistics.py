@@ -116,13 +116,6 @@ def recomputed(
     )
 
 
-def combined_by_output(weights: Array, cross: Array) -> Array:
-    """Σᵢ wᵢ crossᵢ for weights (K, n) and products (K or 1, n, M)."""
-    if len(cross) == 1:
-        return weights @ cross[0]
-    return (weights[:, None, :] @ cross)[:, 0]
-
-
 def _explained(posterior: Posterior, cross: Array) -> tuple[Array, Array]:
     """φᵀWΦₐΣΦₐᵀWφ (K or 1, M) and φᵀWΦₐμ (K, M) of every column φ."""
     whitener, n_outputs = posterior.whitener, len(posterior.mean)

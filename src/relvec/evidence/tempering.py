@@ -18,7 +18,6 @@ import numpy as np
 
 from relvec.evidence.base import Problem, interpolates
 from relvec.evidence.mode import posterior_at_mode
-from relvec.evidence.moments import solve
 from relvec.evidence.pooled import Pooled, PooledState
 from relvec.evidence.rounds import NO_ENTRANTS, known_moments
 from relvec.evidence.search_model import (
@@ -26,6 +25,7 @@ from relvec.evidence.search_model import (
     SearchModel,
     model_at,
     model_in_gram_form,
+    refreshed,
 )
 from relvec.posterior import Posterior
 from relvec.typing import Array
@@ -211,7 +211,7 @@ def _has_found_most(model: SearchModel) -> bool:
 
 def _factors(problem: Problem, model: SearchModel) -> tuple[float, ...]:
     """Inverse temperatures of one trial after the other."""
-    if model.gram is None or len(model.active) == 0:
+    if len(model.active) == 0:
         return ()
     if _by_noise(model):
         return _NOISE_DIVISORS
@@ -231,7 +231,8 @@ def excessive(problem: Problem, found: SearchModel, model: SearchModel) -> bool:
     """
     share, few = _GROWTH
     effective = np.max(model.effective_parameters, initial=0.0)
-    available = min(problem.sample_weight.sum(), problem.design.shape[1])
+    distinct = problem.n_distinct or problem.design.shape[1]
+    available = min(problem.sample_weight.sum(), distinct)
     grown = len(model.active) > share * len(found.active) + few
     return bool(grown or effective > _MOST_SPENT * available)
 
@@ -257,12 +258,16 @@ def _with_noise(
     problem: Problem, model: SearchModel, noise_precision: Array
 ) -> SearchModel:
     """The same functions and α with the noise fixed at another value."""
-    alpha = model.prior_precision
+    alpha, log_noise = model.prior_precision, np.log(noise_precision)
+    likelihood = model.likelihood.with_parameters(log_noise, fixed=True)
+    if model.gram is None:
+        return refreshed(problem, model, likelihood)
     moments = known_moments(problem, model, NO_ENTRANTS)
-    before = model.solution or solve(moments, alpha, model.observations.noise_precision)
-    after = solve(moments, alpha, noise_precision)
+    noise_before = model.observations.noise_precision
+    before = model.solution or moments.solved(alpha, noise_before)
+    after = moments.solved(alpha, noise_precision)
     fitted = Fitted(
-        model.likelihood.with_parameters(np.log(noise_precision), fixed=True),
+        likelihood,
         Posterior(model.active, alpha, after.mean, after.factor),
         model.log_evidence + after.log_evidence - before.log_evidence,
     )

@@ -26,10 +26,6 @@ class Trace:
         """Since the start."""
         return time.perf_counter() - self._started
 
-    def restart(self) -> None:
-        """Forget the steps, not the time they took."""
-        self.snapshots, self._before = [], None
-
     def record(self, problem: Problem, state: State) -> Snapshot | None:
         """A snapshot if the last step was accepted."""
         if state.steps == len(self.snapshots):
@@ -96,7 +92,9 @@ def _moved(before: Model, after: Model) -> tuple[float, float, float]:
         _among(np.atleast_2d(each.prior_precision), each, functions, np.nan)
         for each in (before, after)
     ]
-    targets = after.observations.target - before.observations.target
+    targets = np.full(1, np.nan)  # of other rows than before
+    if before.observations.target.shape == after.observations.target.shape:
+        targets = after.observations.target - before.observations.target
     ratios = np.abs(np.log(alphas[1] / alphas[0]))
     return (
         float(np.linalg.norm(weights[1] - weights[0])),

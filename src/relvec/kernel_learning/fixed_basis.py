@@ -15,7 +15,7 @@ from functools import cached_property
 
 import numpy as np
 
-from relvec.evidence.moments import Moments, Solution, solve
+from relvec.evidence.moments import Moments, Solution
 from relvec.evidence.newton import Ascent, ascend
 from relvec.kernel_learning.bound import WeightBound
 from relvec.likelihoods import PseudoObservations
@@ -53,7 +53,7 @@ class FixedBasisModel:
     def solution(self) -> Solution:
         """The posterior."""
         moments = self.observations.moments(self.functions)
-        return solve(moments, self.prior_precision, self.noise_precision)
+        return moments.solved(self.prior_precision, self.noise_precision)
 
     @property
     def log_evidence(self) -> float:

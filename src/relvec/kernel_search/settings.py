@@ -38,7 +38,7 @@ class LengthScales(Parametric):
     >>> from relvec import RVR, LengthScales
     >>> from relvec.data import noisy_sinc
     >>> X, y = noisy_sinc(100, seed=0)
-    >>> learning = LengthScales("width", criterion="loo", n_restarts=5)
+    >>> learning = LengthScales("width", criterion="loo")
     >>> model = RVR(kernel_learning=learning).fit(X, y)
     >>> bool(1 < model.kernel_.length_scale < 5)
     True

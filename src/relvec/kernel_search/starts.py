@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.spatial.distance import pdist
 
+from relvec.chance import generator
 from relvec.kernel_learning import Range
 from relvec.kernels.radial import Radial
 from relvec.typing import AnyArray, Array
@@ -37,8 +38,8 @@ class Distances:
         """Of some of the rows (N, features that the kernel sees), equal ones once."""
         rows = np.unique(rows, axis=0)
         if len(rows) > _MOST_ROWS:
-            generator = np.random.default_rng(seed)
-            rows = rows[generator.choice(len(rows), _MOST_ROWS, replace=False)]
+            drawing = generator(seed)
+            rows = rows[drawing.choice(len(rows), _MOST_ROWS, replace=False)]
         distances = pdist(rows / shape)
         if len(distances) == 0:
             return cls(shape, 1.0, 1.0, 1.0)

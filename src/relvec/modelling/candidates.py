@@ -7,6 +7,7 @@ import numpy as np
 
 from relvec.basis import Basis, Group
 from relvec.design import Budget, DesignMatrix, Dictionary, choose_design
+from relvec.evidence import Solver
 from relvec.kernels import Kernel
 from relvec.modelling.monitor import logger
 from relvec.modelling.training_rows import TrainingRows
@@ -129,7 +130,7 @@ def held(
     design: str,
     budget: Budget,
     adjustable: bool,
-    begins_with_all: str | None,
+    solver: Solver,
 ) -> tuple[Candidates, DesignMatrix]:
     """The candidates that fit into the budget, and how they are held."""
     dictionary = Dictionary(
@@ -139,9 +140,10 @@ def held(
         budget=budget,
         seed=rows.seed,
         in_memory=rows.in_memory,
+        at_once=not solver.selective,
     )
-    if begins_with_all is not None:
-        _check_all_at_once(begins_with_all, dictionary)
+    if solver.begins_with_all is not None:
+        _check_all_at_once(solver.begins_with_all, dictionary)
     choice = choose_design(design, dictionary)
     if choice is None:
         candidates = _affordable(candidates, dictionary, adjustable=adjustable)

@@ -101,7 +101,7 @@ def _held(
         design=spec.design,
         budget=spec.budget,
         adjustable=spec.centres.adjustable,
-        begins_with_all=spec.solver.begins_with_all,
+        solver=spec.solver,
     )
 
 

@@ -5,6 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
+from relvec.chance import generator
 from relvec.data import Block, RowBlocks
 from relvec.design import Rows
 from relvec.parameters import as_weights
@@ -193,7 +194,7 @@ class _Gathered:
     def __init__(self, n_drawn: int, seed: int) -> None:
         self.n_drawn = n_drawn
         self.seed = seed
-        self.generator = np.random.default_rng(seed)
+        self.generator = generator(seed)
         self.y: list[AnyArray] = []
         self.weight: list[Array] = []
         self.spread = Spread()
@@ -276,7 +277,7 @@ def _drawn(total: int, count: int, seed: int) -> Indices:
     """At most so many of 0, 1, ..., total − 1, by chance, ascending."""
     if total <= count:
         return np.arange(total)
-    return _smallest(np.random.default_rng(seed).random(total), count)
+    return _smallest(generator(seed).random(total), count)
 
 
 def _smallest(keys: Array, count: int) -> Indices:

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from relvec.chance import generator
 from relvec.likelihoods import Likelihood
 from relvec.modelling.training_rows import TrainingRows
 from relvec.typing import AnyArray, Array, Indices
@@ -57,8 +58,8 @@ class TrainingSet:
 
     def folds(self, number: int) -> list[tuple["TrainingSet", "TrainingSet"]]:
         """Rows to fit and rows to judge, each judged once."""
-        generator = np.random.default_rng(self.rows.seed)
-        label = generator.permutation(len(self)) % number
+        drawing = generator(self.rows.seed)
+        label = drawing.permutation(len(self)) % number
         judged = [self.subset(np.flatnonzero(label == k)) for k in range(number)]
         fitted = [self.subset(np.flatnonzero(label != k)) for k in range(number)]
         return list(zip(fitted, judged, strict=True))

@@ -1,0 +1,212 @@
+"""Parts of a problem that is too large to be searched at once: some rows and columns.
+
+For a conjugate likelihood rows are only what inner products are made of: as many as
+there are columns stand for all of them, exactly.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from relvec.design import DesignMatrix
+from relvec.design.compressed import Inner, compressed, in_place_of_rows
+from relvec.evidence.base import Model, Problem
+from relvec.likelihoods import Likelihood, PseudoObservations
+from relvec.typing import Array, Indices
+
+_OF_NOISE = 1e-2  # that a function of low rank may be off by
+
+
+@dataclass(frozen=True)
+class View:
+    """A problem made of some columns of a larger one."""
+
+    problem: Problem
+    columns: Indices  # ascending
+    tol: float = 0.0  # entries of its columns are off by no more
+    whole: bool = False  # whether it is all of the problem
+
+    @property
+    def exact(self) -> bool:
+        """Whether its columns are those of the dictionary."""
+        return self.tol == 0
+
+
+@dataclass(frozen=True)
+class Located:
+    """A model of a view as one of the whole problem."""
+
+    inner: Model
+    view: View
+    problem: Problem  # the whole
+
+    @property
+    def likelihood(self) -> Likelihood:
+        # What it keeps of rows is of other rows.
+        found = self.inner.likelihood.log_parameters
+        return self.problem.likelihood.with_parameters(found)
+
+    @property
+    def log_evidence(self) -> float:
+        """Of all rows, if they are like those of the view."""
+        seen = float(self.view.problem.sample_weight.sum())
+        share = float(self.problem.sample_weight.sum()) / seen
+        return share * self.inner.log_evidence
+
+    @property
+    def log_hyperprior(self) -> float:
+        return self.inner.log_hyperprior
+
+    @property
+    def active(self) -> Indices:
+        return self.view.columns[self.inner.active]
+
+    @property
+    def prior_precision(self) -> Array:
+        return self.inner.prior_precision / self._ratio**2
+
+    @property
+    def mean(self) -> Array:
+        return self.inner.mean * self._ratio
+
+    @property
+    def _ratio(self) -> Array:
+        """Norms of the active columns, beside those that they have in the view."""
+        norms = self.view.problem.design.column_norms[self.inner.active]
+        return np.asarray(self.problem.design.column_norms[self.active] / norms)
+
+    @property
+    def effective_parameters(self) -> Array:
+        return self.inner.effective_parameters
+
+    @property
+    def observations(self) -> PseudoObservations:
+        return self.inner.observations
+
+    @property
+    def log_determinant(self) -> float:
+        return self.inner.log_determinant
+
+
+@dataclass(frozen=True)
+class Start:
+    """Columns to be looked at, and where a search of them begins."""
+
+    columns: Indices
+    precision: Array  # (M,) α in the user's units, infinite for a function not in it
+    likelihood: Likelihood
+    digits: bool = False  # whether Gram matrices have too few of them
+    # Of some columns, and of the functions as they are, not of unit norm.
+    weights: tuple[Indices, Array] | None = None
+
+    @classmethod
+    def of(
+        cls, problem: Problem, model: Model | None = None, *, digits: bool = False
+    ) -> "Start":
+        """From a model of the problem, or what the problem begins with."""
+        precision = np.full(problem.design.shape[1], np.inf)
+        likelihood, weights = problem.likelihood, None
+        if model is not None:
+            units = problem.precision_units[model.active]
+            precision[model.active] = model.prior_precision * units
+            likelihood = model.likelihood
+            norms = problem.design.column_norms[model.active]
+            # A column that vanishes has no norm, and its weight no meaning.
+            weights = model.active, model.mean / np.where(norms > 0, norms, np.inf)
+        elif problem.start is not None:
+            precision = problem.start
+        inside = np.isfinite(precision)
+        if problem.bias is not None:
+            inside[problem.bias] = True
+        columns = np.flatnonzero(inside)
+        return cls(columns, precision, likelihood, digits, weights)
+
+    @property
+    def size(self) -> float:
+        """Σ|w| of what is known."""
+        return 0.0 if self.weights is None else float(np.abs(self.weights[1]).sum())
+
+    def weights_of(self, columns: Indices) -> Array | None:
+        """(outputs, len(columns)), zero where none is known; None if none is at all."""
+        if self.weights is None:
+            return None
+        active, known = self.weights
+        weights = np.zeros((len(known), len(self.precision)))
+        weights[:, active] = known
+        return weights[:, columns]
+
+    def beside(self, more: Indices) -> "Start":
+        """With further columns."""
+        return replace(self, columns=np.union1d(self.columns, more))
+
+
+def rows_of(problem: Problem, start: Start, rows: Indices | None) -> View:
+    """The columns on some rows, or on all."""
+    columns = start.columns
+    y, weight = problem.y, problem.sample_weight
+    if rows is not None:
+        y, weight = y[rows], weight[rows]
+    design = problem.design.view(columns, rows)
+    everything = rows is None and len(columns) == problem.design.shape[1]
+    part = replace(problem, design=design, y=y, sample_weight=weight)
+    return View(_begun(part, problem, start), columns, whole=everything)
+
+
+def compressed_rows(view: View, *, digits: bool) -> View:
+    """The same columns on as few rows as stand for all, with all digits or most."""
+    part = view.problem
+    columns = np.arange(part.design.shape[1])
+    norms = np.where(part.design.column_norms > 0, part.design.column_norms, 1.0)
+    weight, y = part.sample_weight, part.y
+    if digits or y.shape[1] > 1:
+        V, z = part.design.coordinates(columns, weight, y)
+        return _on_rows(view, in_place_of_rows(V * norms, z, float(weight.sum())))
+    gram = part.design.gram(columns, weight[:, None])[0] * norms * norms[:, None]
+    target = part.design.rmatvec(weight[:, None] * y, columns)[0] * norms
+    inner = Inner(gram, target, float(weight @ y[:, 0] ** 2), float(weight.sum()))
+    return _on_rows(view, compressed(inner))
+
+
+def low_rank(
+    problem: Problem, start: Start, rows: Indices | None, tol: float
+) -> View | None:
+    """Many columns by the few features that describe them; None if these are many."""
+    columns = start.columns
+    y, weight = problem.y, problem.sample_weight
+    if rows is not None:
+        y, weight = y[rows], weight[rows]
+    found = problem.design.low_rank(columns, rows, y, tol)
+    if found is None:
+        return None
+    # Weights are no larger than what is left out of columns allows, beside the noise.
+    noise = float(np.min(start.likelihood.scale)) * problem.scale
+    most = np.full(problem.design.shape[1], _OF_NOISE * noise / tol)
+    if problem.max_prior_std is not None:
+        most = np.minimum(most, problem.max_prior_std)
+    norms = problem.design.column_norms[columns]
+    V, z = found
+    stand_in = in_place_of_rows(V * np.where(norms > 0, norms, 1.0), z, weight.sum())
+    bounded = replace(problem, max_prior_std=most)
+    view = View(_begun(bounded, bounded, start), columns, tol)
+    return _on_rows(view, stand_in)
+
+
+def _on_rows(view: View, rows: tuple[DesignMatrix, Array, Array]) -> View:
+    """The same with these rows in place of its own."""
+    design, y, weight = rows
+    part = replace(view.problem, design=design, y=y, sample_weight=weight)
+    return replace(view, problem=part)
+
+
+def _begun(part: Problem, problem: Problem, start: Start) -> Problem:
+    """The part with what the problem says of its columns."""
+    columns, bias, most = start.columns, problem.bias, problem.max_prior_std
+    return replace(
+        part,
+        likelihood=start.likelihood,
+        bias=None if bias is None else int(np.searchsorted(columns, bias)),
+        start=start.precision[columns],
+        start_weights=start.weights_of(columns),
+        max_prior_std=None if most is None else most[columns],
+        n_distinct=problem.design.shape[1],
+    )

@@ -1,0 +1,154 @@
+"""Columns in an orthonormal basis: the same as moments, with digits they have lost."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from oracles import exact_posterior
+
+from relvec.evidence.coordinates import Coordinates
+from relvec.evidence.moments import Moments
+from relvec.evidence.newton import ascend
+
+NOISE = {"one output": (1, 1), "one noise": (3, 1), "each its own": (3, 3)}
+
+
+def in_moments(exact):
+    V, z = exact.columns, exact.target
+    return Moments((V.T @ V)[None], z.T @ V, exact.target_squares, exact.count)
+
+
+def random_columns(seed, n_outputs=1, n_columns=9, n_rows=25):
+    rng = np.random.default_rng(seed)
+    columns = rng.standard_normal((n_rows, n_columns))
+    target = 3 * columns @ rng.standard_normal((n_columns, n_outputs))
+    target += rng.standard_normal(target.shape)
+    return Coordinates(columns, target, 31.5), rng
+
+
+def drawn_precisions(rng, n_columns, n_noise):
+    return 10 ** rng.uniform(-2, 2, n_columns), 10 ** rng.uniform(-1, 2, n_noise)
+
+
+@pytest.mark.parametrize("case", NOISE)
+@pytest.mark.parametrize("n_columns", [0, 1, 9])
+@pytest.mark.parametrize("seed", range(3))
+def test_solved_as_by_moments(seed, n_columns, case):
+    n_outputs, n_noise = NOISE[case]
+    exact, rng = random_columns(seed, n_outputs, n_columns)
+    alpha, beta = drawn_precisions(rng, n_columns, n_noise)
+    found, expected = (form.solved(alpha, beta) for form in (exact, in_moments(exact)))
+
+    for name in ("factor", "shrinkage", "scaled_mean", "mean", "residual"):
+        one, other = getattr(found, name), getattr(expected, name)
+        assert one.shape == other.shape
+        assert_allclose(one, other, rtol=1e-9, atol=1e-11)
+    assert_allclose(found.log_evidence, expected.log_evidence, rtol=1e-11)
+    assert_allclose(found.condition, expected.condition, rtol=1e-11)
+
+
+@pytest.mark.parametrize("case", NOISE)
+@pytest.mark.parametrize("inside", [[], [4], [7, 0, 3], range(9)], ids=len)
+@pytest.mark.parametrize("seed", range(3))
+def test_overlaps_as_by_moments(seed, inside, case):
+    n_outputs, n_noise = NOISE[case]
+    exact, rng = random_columns(seed, n_outputs)
+    inside = np.array(inside, dtype=np.intp)
+    alpha, beta = drawn_precisions(rng, len(inside), n_noise)
+    variance = np.zeros(9)
+    variance[inside] = 1 / alpha
+    model = np.flatnonzero(variance)
+    found, expected = (
+        form.overlaps(
+            variance, beta, form.subset(model).solved(1 / variance[model], beta)
+        )
+        for form in (exact, in_moments(exact))
+    )
+
+    assert found.overlap.shape == expected.overlap.shape
+    assert found.least_sparsity.shape == expected.least_sparsity.shape
+    atol = 1e-11 * beta.max() * np.sum(exact.columns**2)
+    assert_allclose(found.overlap, expected.overlap, rtol=1e-9, atol=atol)
+    assert_allclose(found.quality, expected.quality, rtol=1e-9, atol=atol)
+
+
+def test_subset_is_that_of_fewer_columns():
+    exact, rng = random_columns(3, 2)
+    chosen = np.array([4, 1])
+    alpha, beta = drawn_precisions(rng, 2, 2)
+    part = exact.subset(chosen)
+
+    assert part.count == exact.count
+    assert_allclose(part.target_squares, exact.target_squares)
+    expected = in_moments(exact).subset(chosen).solved(alpha, beta)
+    assert_allclose(part.solved(alpha, beta).mean, expected.mean, rtol=1e-9)
+
+
+def nearly_dependent(seed, n_columns=7, n_inside=4):
+    """Columns of condition 1e8, known to five digits of a noise of 1e-5."""
+    rng = np.random.default_rng(seed)
+    Q, _ = np.linalg.qr(rng.standard_normal((n_columns + 3, n_columns)))
+    other, _ = np.linalg.qr(rng.standard_normal((n_columns, n_columns)))
+    columns = Q * np.geomspace(1, 1e-8, n_columns) @ other
+    weights = rng.standard_normal(n_columns)
+    target = columns @ weights + 1e-5 * rng.standard_normal(len(columns))
+    exact = Coordinates(columns, target[:, None], float(len(columns)))
+    return exact, np.arange(n_inside), np.full(n_inside, 1e-2), np.array([1e10])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_digits_that_inner_products_have_lost(seed):
+    """S, Q and the evidence beside exact arithmetic."""
+    exact, inside, alpha, beta = nearly_dependent(seed)
+    S, Q, evidence = exact_posterior(
+        exact.columns, exact.target[:, 0], float(beta[0]), inside, alpha
+    )
+    variance = np.zeros(exact.columns.shape[1])
+    variance[inside] = 1 / alpha
+
+    def errors(form):
+        solution = form.subset(inside).solved(alpha, beta)
+        overlaps = form.overlaps(variance, beta, solution)
+        found = overlaps.overlap[0].diagonal(), overlaps.quality[0]
+        off = [np.max(np.abs(f / e - 1)) for f, e in zip(found, (S, Q), strict=True)]
+        return *off, abs(solution.log_evidence - evidence)
+
+    assert np.linalg.cond(exact.columns) > 0.9e8
+    in_coordinates, in_products = errors(exact), errors(in_moments(exact))
+    assert np.all(np.array(in_coordinates) < [1e-9, 1e-7, 1e-8])
+    assert np.all(np.array(in_products) > [1e-5, 1.0, 1e-7])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_is_left_is_told_from_rounding(seed):
+    """Of a sum of the columns inside it is rounding; of others, however little, not."""
+    exact, inside, alpha, beta = nearly_dependent(seed)
+    twice = exact.columns[:, inside] @ np.ones(len(inside))
+    exact = Coordinates(
+        np.column_stack([exact.columns, twice]), exact.target, exact.count
+    )
+    tiny = 1e-30 * alpha
+    variance = np.zeros(exact.columns.shape[1])
+    variance[inside] = 1 / tiny
+    solution = exact.subset(inside).solved(tiny, beta)
+    found = exact.overlaps(variance, beta, solution)
+    above = found.overlap[0].diagonal() > found.least_sparsity[0]
+    outside = np.setdiff1d(np.arange(len(above) - 1), inside)
+
+    assert above[outside].all()
+    assert not above[-1]
+
+
+@pytest.mark.parametrize("case", NOISE)
+def test_newtons_method_ends_where_it_does_in_moments(case):
+    n_outputs, n_noise = NOISE[case]
+    exact, rng = random_columns(1, n_outputs)
+    alpha, beta = drawn_precisions(rng, 9, n_noise)
+    settings = {"ceiling": np.full(n_noise, 1e12), "tol": 1e-7, "most": 200}
+    found, expected = (
+        ascend(form, alpha, beta, **settings) for form in (exact, in_moments(exact))
+    )
+
+    assert found.converged
+    assert np.array_equal(found.chosen, expected.chosen)
+    assert_allclose(found.prior_precision, expected.prior_precision, rtol=1e-5)
+    assert_allclose(found.noise_precision, expected.noise_precision, rtol=1e-5)
