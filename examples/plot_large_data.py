@@ -4,7 +4,7 @@ Twenty thousand rows from a file
 
 Twenty thousand rows have 400 million pairs: 3.2 GB of kernel values that are never
 held. :func:`relvec.data.scan` reads the rows a block at a time, and the dictionary is
-described by its low rank. See :doc:`/guide/large_data`.
+searched by its parts. See :doc:`/guide/large_data`.
 """
 
 import logging
@@ -68,7 +68,7 @@ plt.show()
 
 # %%
 # Which design suits depends on the number of rows. As long as the matrix is small it
-# is as fast as anything; ``design="auto"`` goes over to low rank where that is faster.
+# is as fast as anything; beyond, ``design="auto"`` looks at parts of it.
 
 
 def seconds_to_fit(design, n):
