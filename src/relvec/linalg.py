@@ -13,6 +13,7 @@ import numpy as np
 from scipy.linalg import lapack, qr
 from threadpoolctl import ThreadpoolController
 
+from relvec.precision import LOST_TO_ROUNDING
 from relvec.typing import AnyArray, Array
 
 # Numbers within these bounds have sums of squares within the range of float64.
@@ -63,6 +64,17 @@ def rotated(rows: Array) -> Array:
         return rows
     (upper,) = qr(rows, mode="r", check_finite=False)
     return np.triu(upper[: rows.shape[1]])
+
+
+def upper_factor(gram: Array) -> Array:
+    """R of RᵀR = gram; of a matrix a little larger where rounding left none."""
+    shift = LOST_TO_ROUNDING * len(gram) * gram.diagonal().max(initial=0.0)
+    factor, failed = lapack.dpotrf(gram.T, lower=0, clean=1)
+    while failed:
+        larger = gram.T + shift * np.eye(len(gram))
+        factor, failed = lapack.dpotrf(larger, lower=0, clean=1)
+        shift *= 10
+    return np.asarray(factor)
 
 
 def triangle_beside_prior(rows: Array) -> Array:

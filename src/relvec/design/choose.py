@@ -22,6 +22,7 @@ _VIEW = 40_000_000
 _FEWEST = 32  # functions of a part, for whose products there must be room
 # Features of a low rank: rows turned into as few as these still are much fewer.
 _MOST_PIVOTS = 600
+_DESCRIBED = 4096  # functions that they describe at a time
 _TOLERANCE = 1e-4  # of an entry of Φ to begin with, where a low rank is asked for
 _MOST_DENSITY = 0.1  # from which on products of arrays are faster than sparse ones
 # Floats beside Φ while products of it are formed; of a view, those of several.
@@ -153,7 +154,8 @@ def _sparse(dictionary: Dictionary, *, most_density: float) -> ChosenDesign | No
 def _most_pivots(dictionary: Dictionary, saving: int) -> int:
     """So many times fewer than functions, or rows, at most; within the budget."""
     n_rows, n_basis = dictionary.shape
-    affordable = dictionary.budget.bytes / 8 / _VIEW_COPIES / n_basis
+    described = min(n_basis, _DESCRIBED)
+    affordable = dictionary.budget.bytes / 8 / _VIEW_COPIES / described
     return int(min(_MOST_PIVOTS, affordable, min(n_rows, n_basis) // saving))
 
 

@@ -52,7 +52,7 @@ _MANY, _FEW, _FEWEST = 4096, 128, 16
 _MOST_FEATURES = 600  # of a low rank, as designs have it
 # Of an entry of Φ that a low rank is asked for: so much of the noise beside weights
 # known so far, within bounds. Pivots have no more digits than the least of them.
-_OF_NOISE, _TOLERANCES = 1e-3, (1e-13, 1e-4)
+_OF_NOISE, _TOLERANCES = 1e-2, (1e-13, 1e-4)
 
 
 @dataclass(frozen=True)
@@ -125,9 +125,12 @@ class Staged:
         draws = Draws(generator(self.seed).permutation(problem.design.shape[1]))
         known = problem.start is not None and np.any(np.isfinite(problem.start))
         start, level = Start.of(problem), len(_levels(problem))
-        if _is_small(problem):
-            everything = start.beside(draws.order)
-            view = rows_of(problem, everything, None)
+        most = min(_FRESH, problem.design.most_columns)
+        few = problem.likelihood.conjugate and len(draws.order) <= most
+        if few or _is_small(problem):
+            view = rows_of(problem, start.beside(draws.order), None)
+            if not _is_small(problem):
+                view = compressed_rows(view, digits=True)
             state = _begun(problem, view, self.thorough, draws, level)
             return replace(state, thorough=True)
         return self._of_level(problem, start, draws, level if known else 0)
@@ -194,17 +197,19 @@ class Staged:
             count = count if before.view.exact else min(count, _FEW)
             more, draws = draws.next(count)
             view = _exact(problem, start.beside(more), None)
-        search = self._search(view, before)
+        search = self._search(view, before, len(start.columns))
         state = _begun(problem, view, search, draws, level)
         thorough = before is not None and before.thorough
         return replace(state, thorough=thorough or not view.exact)
 
-    def _search(self, view: View, before: StagedState | None) -> Pooled | Tempered:
-        """Thorough where few rows stand for all; what low rank left is little."""
-        if not view.exact:
+    def _search(
+        self, view: View, before: StagedState | None, n_functions: int
+    ) -> Pooled | Tempered:
+        """To the end where few rows stand for all; thorough if that takes little."""
+        if not view.exact and n_functions <= _FEW_FUNCTIONS:
             return self.thorough
         after_low_rank = before is not None and not before.view.exact
-        return self.pooled if after_low_rank else self.quick
+        return self.quick if view.exact and not after_low_rank else self.pooled
 
 
 def _first_look(
