@@ -8,7 +8,7 @@ from relvec.basis import Basis
 from relvec.design.rows import Rows
 from relvec.typing import Array
 
-# Floats beside C and FᵀWΦ, for every pair of functions, while products are formed.
+# Floats for every pair of functions while products of all of them are formed.
 WHOLE_COPIES = 7
 
 

@@ -7,8 +7,8 @@ By       searching parts in turn, each from the model found so far: few rows fir
          ever more of them, candidates drawn anew for each part; at last all rows,
          which for a Gaussian likelihood are turned into as few as there are columns,
          or features of a low rank
-Until    a part that has not been looked at before gains less than ``tol`` nats for each
-         observation
+Until    the rounds of a part that has not been looked at before gain next to nothing
+         for each observation, 15 times ``tol`` on average
 
 "Apply the algorithm in full to subsets of the basis functions in sequence, and
 terminate when all have simultaneously converged."

@@ -13,7 +13,7 @@ from relvec.modelling.monitor import logger
 from relvec.modelling.training_rows import TrainingRows
 from relvec.typing import AnyArray, Indices
 
-# Where neither low rank nor dense is possible, time grows with the square of these.
+# Where all products are asked for and do not fit, time grows with the square of these.
 _FEWER_CANDIDATES = 2000
 # Matrices of the size of all pairs of functions, and of all rows and functions, that a
 # top-down solver holds at a time.
