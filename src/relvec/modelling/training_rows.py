@@ -13,6 +13,9 @@ from relvec.typing import AnyArray, Array, Indices
 
 _LARGEST_FEATURE = 1e152  # the sum of the squares of many stays in range
 _TEMPORARIES = 8  # numbers per entry of X while its variance is computed
+# Rows drawn by chance that tell by their first columns whether many are equal, and the
+# share of them that differs then.
+_TELLING_ROWS, _TELLING_COLUMNS, _FEW_DIFFER = 1000, 8, 0.5
 
 
 @dataclass(frozen=True)
@@ -155,11 +158,14 @@ def in_arrays(
     *,
     names: tuple[str, ...] | None = None,
 ) -> tuple[TrainingRows, AnyArray]:
-    """Rows in memory, those of weight zero left out, and their targets."""
+    """Rows in memory, those of weight zero left out, and their targets.
+
+    Of many rows that are there again and again one counts for all.
+    """
     check_magnitude(X)
-    present = np.flatnonzero(sample_weight)
+    present, sample_weight = _counted(X, y, sample_weight, seed)
     if len(present) < len(X):
-        X, y, sample_weight = X[present], y[present], sample_weight[present]
+        X, y = X[present], y[present]
     rows = TrainingRows(
         rows=Rows.of(X),
         indices=present,
@@ -170,6 +176,35 @@ def in_arrays(
         seed=seed,
     )
     return rows, y
+
+
+def _counted(
+    X: AnyArray, y: AnyArray, sample_weight: Array, seed: int
+) -> tuple[Indices, Array]:
+    """Rows that count, ascending, and for how much; of equal ones the first for all.
+
+    These are looked for where some rows tell of many. The likelihood is the same.
+    """
+    present = np.flatnonzero(sample_weight)
+    weight = sample_weight[present]
+    some = present[_drawn(len(present), _TELLING_ROWS, seed)]
+    if len(some) < _TELLING_ROWS or X.dtype == object or y.ndim > 1:
+        return present, weight
+    beginnings = X[some, :_TELLING_COLUMNS]
+    if len(_first_of_equals(beginnings, y[some])[0]) > _FEW_DIFFER * len(some):
+        return present, weight
+    first, place = _first_of_equals(X[present], y[present])
+    order = np.argsort(first)
+    total = np.bincount(place, weight, minlength=len(first)).astype(np.float64)
+    return present[first[order]], total[order]
+
+
+def _first_of_equals(X: AnyArray, y: AnyArray) -> tuple[Indices, Indices]:
+    """Rows that equal no other with its target, and to which of them each is equal."""
+    label = np.unique(y, return_inverse=True)[1]
+    both = np.column_stack([X, label.ravel()])
+    _, first, place = np.unique(both, axis=0, return_index=True, return_inverse=True)
+    return first, place.ravel()
 
 
 def in_blocks(
