@@ -18,11 +18,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.linalg import cho_solve, cholesky, lapack
+from scipy.linalg import cho_solve, cholesky
 
 from relvec.kernel_learning.scales import Range, lowest
 from relvec.kernels.radial import Radial
 from relvec.kernels.varying import Varying
+from relvec.linalg import cholesky_and_inverse
 from relvec.typing import AnyArray, Array
 
 # A few from every start, which tell the best, and at most so many from there.
@@ -93,8 +94,8 @@ class GaussianProcess:
         """The posterior mean at some rows, aK(X, rows)ᵀC⁻¹y (N, K)."""
         functions = self._scaled(proposal.scales)
         kernel = functions.values(functions.centres)
-        factor = self._factor(kernel, proposal.amplitude, proposal.noise)
-        weights = cho_solve(factor, self.target)
+        covariance = self._covariance(kernel, proposal.amplitude, proposal.noise)
+        weights = cho_solve((cholesky(covariance, lower=True), True), self.target)
         return np.asarray(proposal.amplitude * functions.values(rows) @ weights)
 
     def _some(self, count: int) -> "GaussianProcess":
@@ -112,27 +113,27 @@ class GaussianProcess:
         amplitude, noise = np.exp(others)
         rows, n_outputs = self.functions.centres, self.target.shape[1]
         kernel, by_log_scales = self._scaled(scales).with_gradient(rows)
-        factor = self._factor(kernel, amplitude, noise)
-        explained = cho_solve(factor, self.target)
-        lower = np.tril(lapack.dpotri(factor[0], lower=1)[0])
-        inverse = lower + np.tril(lower, -1).T
-        gradient = 0.5 * (explained @ explained.T - n_outputs * inverse)
+        covariance = self._covariance(kernel, amplitude, noise)
+        factor, inverse = cholesky_and_inverse(covariance[None])
+        explained = cho_solve((factor[0], True), self.target, check_finite=False)
         value = -0.5 * np.sum(self.target * explained)
         value -= n_outputs * np.sum(np.log(np.diag(factor[0])))
-        by_scales = by_log_scales(amplitude * gradient).sum(axis=0)
-        by_amplitude = amplitude * np.sum(gradient * kernel)
+        gradient = inverse[0]  # in place: these arrays are what takes the time
+        gradient *= -0.5 * n_outputs
+        gradient += (0.5 * explained) @ explained.T
         by_noise = noise * np.sum(np.diag(gradient) / self.weight)
+        gradient *= amplitude
+        by_amplitude = np.vdot(gradient, kernel)
+        by_scales = by_log_scales(gradient).sum(axis=0)
         return float(value), np.array([*by_scales, by_amplitude, by_noise])
 
-    def _factor(
-        self, kernel: Array, amplitude: float, noise: float
-    ) -> tuple[Array, bool]:
-        """Of C, as scipy takes it; the kernel gets its jitter in place."""
+    def _covariance(self, kernel: Array, amplitude: float, noise: float) -> Array:
+        """C; the kernel gets its jitter in place."""
         diagonal = np.diag_indices(len(kernel))
         kernel[diagonal] += _JITTER
         covariance = amplitude * kernel
         covariance[diagonal] += noise / self.weight
-        return cholesky(covariance, lower=True), True
+        return covariance
 
     def _climbed(
         self,
