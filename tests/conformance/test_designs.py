@@ -1,5 +1,7 @@
 """Laws of every design: each product against the dense array."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -53,7 +55,14 @@ def of_kernels(rows, groups, keep=1e6):
     return BlockedDesign(rows, basis, NORMS, SAMPLE_WEIGHT, Room(0, keep, pivots=9))
 
 
+def with_known_products():
+    unit = ENTRIES / NORMS
+    products = (unit.T * SAMPLE_WEIGHT) @ unit
+    return replace(DenseDesign.weighted(ENTRIES, SAMPLE_WEIGHT), products=products)
+
+
 DESIGNS = {
+    "dense, products known": with_known_products,
     "dense, C order": lambda: DenseDesign.weighted(ENTRIES.copy(), SAMPLE_WEIGHT),
     "dense, Fortran order": lambda: DenseDesign.weighted(
         np.asfortranarray(ENTRIES), SAMPLE_WEIGHT
@@ -87,6 +96,7 @@ INDICES = [np.array([], dtype=int), np.array([4]), np.array([7, 0, 3]), np.arang
 WEIGHTS = {
     "one output": weights_of(1),
     "equal rows": np.full((17, 1), 1.7),
+    "those of the rows": SAMPLE_WEIGHT[:, None],
     "three outputs": weights_of(3),
 }
 TARGETS = drawn(9, (17, 3))
@@ -135,6 +145,17 @@ def test_cross_gram(design, indices, weights):
     expected = np.stack([(UNIT[:, indices].T * w) @ UNIT for w in weights.T])
 
     assert_allclose(design.cross_gram(indices, weights), expected, atol=1e-13)
+
+
+@pytest.mark.parametrize("n_outputs", [1, 2])
+def test_beside_is_cross_gram_with_what_project_has(design, indices, n_outputs):
+    weights, target = WEIGHTS["one output"], TARGETS[:, :n_outputs]
+    cross, squares, products = design.beside(indices, weights, target)
+
+    weighted = UNIT * weights
+    assert_allclose(cross[0], weighted[:, indices].T @ UNIT, atol=1e-13)
+    assert_allclose(squares[0], np.sum(weighted * UNIT, axis=0), atol=1e-13)
+    assert_allclose(products, target.T @ weighted, atol=1e-13)
 
 
 def test_gram(design, indices, weights):

@@ -146,7 +146,7 @@ def test_no_matrix_of_all_pairs_is_formed_where_all_rows_are_candidates():
     kernel = Counting(Gaussian(6.0))
     model = RVR(kernel, candidates="all", design="low-rank").fit(X[:6000], Y[:6000])
 
-    assert kernel.entries < 0.5 * 6000**2
+    assert kernel.entries < 0.6 * 6000**2
     assert len(model.relevance_) > 3
 
 

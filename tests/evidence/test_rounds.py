@@ -97,7 +97,7 @@ def test_nobody_joins_where_nobody_is_on_the_list():
 def test_the_short_list_is_of_functions_that_gain(width, n_steps):
     state, tol = after_steps(sinc(), n_steps), 1e-3
     options = state.model.proposals
-    short = Rounds(width=width).short_list(state, tol)
+    short = Rounds(width=width).short_list(state.model.proposals, tol)
     gain = options.gain[short]
 
     assert 0 < len(short) <= 2 * width
@@ -112,20 +112,21 @@ def test_the_short_list_is_of_functions_that_gain(width, n_steps):
 
 
 def test_a_random_short_list_repeats_with_the_seed():
-    state = after_steps(sinc(), 0)
-    lists = [Rounds("random", 8, seed=seed).short_list(state, 1e-3) for seed in (1, 2)]
-    again = Rounds("random", 8, seed=1).short_list(state, 1e-3)
+    options = after_steps(sinc(), 0).model.proposals
+    one, two = (Rounds("random", 8, seed=seed) for seed in (1, 2))
+    short = one.short_list(options, 1e-3)
+    again = one.short_list(options, 1e-3)
 
-    assert np.array_equal(lists[0], again)
-    assert not np.array_equal(*lists)
-    other = Rounds("random", 8, seed=1).short_list(replace(state, steps=1), 1e-3)
+    assert np.array_equal(short, again)
+    assert not np.array_equal(short, two.short_list(options, 1e-3))
+    other = one.short_list(options, 1e-3, turn=1)
     assert not np.array_equal(again, other)
 
 
 def test_a_cyclic_short_list_goes_on_where_the_last_one_ended():
-    state = replace(after_steps(sinc(), 0), cursor=40)
-    gaining = np.flatnonzero(state.model.proposals.gain > 1e-3)
-    short = Rounds("cyclic", 4).short_list(state, 1e-3)
+    options = after_steps(sinc(), 0).model.proposals
+    gaining = np.flatnonzero(options.gain > 1e-3)
+    short = Rounds("cyclic", 4).short_list(options, 1e-3, cursor=40)
     later = np.concatenate([gaining[gaining >= 40], gaining])
 
     assert short.tolist() == later[:8].tolist()
@@ -152,7 +153,7 @@ def test_a_round_in_coordinates_is_that_in_moments(n_steps, goal):
     """Where both have digits: models without a Gram matrix are played in the first."""
     problem, rounds = sinc(kernel_width=2.0), Rounds()
     state = after_steps(problem, n_steps)
-    short = rounds.short_list(state, 1e-4)
+    short = rounds.short_list(state.model.proposals, 1e-4)
     model = replace(state.model, solution=None)
     first, second = (
         play(problem, each, short, rounds, goal)
@@ -168,7 +169,7 @@ def test_a_round_in_coordinates_is_that_in_moments(n_steps, goal):
 def test_the_gain_of_a_round_is_the_difference_of_evidences():
     problem, rounds = sinc(), Rounds()
     state = after_steps(problem, 1)
-    model, short = state.model, rounds.short_list(state, 1e-4)
+    model, short = state.model, rounds.short_list(state.model.proposals, 1e-4)
     found = play(problem, model, short, rounds, Goal(1e-4))
     likelihood = model.likelihood.with_parameters(np.log(found.ascent.noise_precision))
     at = found.active, found.ascent.prior_precision, found.solution.mean

@@ -54,6 +54,15 @@ class DesignMatrix(Protocol):
     def cross_gram(self, indices: Indices, row_weights: Array) -> Array:
         """Φ[:, indices]ᵀ diag(row_weights) Φ: (K, n, M)."""
 
+    def beside(
+        self, indices: Indices, row_weights: Array, target: Array
+    ) -> tuple[Array, Array, Array]:
+        """``cross_gram`` of a few columns with what ``project`` has of all.
+
+        One pass over the dictionary, for row weights (N, 1), without products of all
+        pairs of columns.
+        """
+
     def gram(self, indices: Indices, row_weights: Array) -> Array:
         """Φ[:, indices]ᵀ diag(row_weights) Φ[:, indices]: (K, n, n)."""
 

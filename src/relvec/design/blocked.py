@@ -117,6 +117,11 @@ class BlockedDesign:
     def cross_gram(self, indices: Indices, row_weights: Array) -> Array:
         return self._inner(row_weights)[:, indices]
 
+    def beside(
+        self, indices: Indices, row_weights: Array, target: Array
+    ) -> tuple[Array, Array, Array]:
+        return self._columns.beside(indices, row_weights[:, 0], target)
+
     def gram(self, indices: Indices, row_weights: Array) -> Array:
         return stacked([self._columns.gram(indices, w) for w in row_weights.T])
 

@@ -30,7 +30,7 @@ _DENSE_COPIES, _VIEW_COPIES = 1.25, 6
 # Shares of the budget: columns kept for the next pass, of rows in memory and others;
 # and what is in blocks on their way.
 _KEPT_IN_MEMORY, _KEPT_STREAMED = 0.2, 0.1
-_COLUMNS = 0.7  # of the functions whose products would fill it all
+_COLUMNS = 0.63  # of the functions whose products would fill it all
 _IN_BLOCKS = 1 / 8
 
 

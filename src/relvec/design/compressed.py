@@ -5,7 +5,7 @@ and targets is what it was. Its rows get equal weights that add up to those of t
 they stand for, so that the compressed problem is a problem like any other.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg import lapack, solve_triangular
@@ -62,7 +62,8 @@ def compressed(inner: Inner) -> tuple[DenseDesign, Array, Array]:
     values[:rank] = solve_triangular(factor[:rank], pivots, lower=True)
     rest = inner.target_squares - float(values @ values)
     values[rank] = np.sqrt(max(rest, 0.0))
-    return in_place_of_rows(rows * divisors, values[:, None], inner.weight)
+    stand_in = in_place_of_rows(rows * divisors, values[:, None], inner.weight)
+    return replace(stand_in[0], products=unit), *stand_in[1:]
 
 
 def in_place_of_rows(

@@ -13,7 +13,7 @@ from relvec.linalg import (
     weighted_squares,
     wide_product,
 )
-from relvec.typing import Array
+from relvec.typing import Array, Indices
 
 
 class DenseDesign(HeldDesign):
@@ -22,6 +22,10 @@ class DenseDesign(HeldDesign):
     @classmethod
     def weighted(cls, matrix: Array, sample_weight: Array) -> Self:
         return cls(matrix, column_norms(matrix, sample_weight), sample_weight)
+
+    def _taken(self, columns: Indices) -> Array:
+        # Columns stay next to each other, which numpy's own way does not see to.
+        return np.take(self.matrix.T, columns, axis=0).T
 
     def squared_norms(self, row_weights: Array) -> Array:
         own = self.sample_weight

@@ -14,6 +14,7 @@ from relvec.linalg import (
     cholesky,
     rotated,
     triangle_beside_prior,
+    weighted_squares,
 )
 from relvec.precision import FACTOR_LIMIT
 from relvec.typing import Array, Indices
@@ -72,6 +73,26 @@ class ExactColumns:
         for part in self._over(indices, product):
             total += part
         return total
+
+    def beside(
+        self, indices: Indices, row_weights: Array, target: Array
+    ) -> tuple[Array, Array, Array]:
+        """Products of some columns with all (1, n, M); squares, targets of all."""
+
+        def product(rows: slice, columns: Array) -> tuple[Array, Array, Array]:
+            weights = row_weights[rows, None]
+            cross = (columns[:, indices] * weights).T @ columns
+            squares = weighted_squares(columns, row_weights[rows])
+            return cross, squares, (weights * target[rows]).T @ columns
+
+        n_all = len(self.basis)
+        cross = np.zeros((len(indices), n_all))
+        squares, targets = np.zeros(n_all), np.zeros((target.shape[1], n_all))
+        for part in self._over(np.arange(n_all), product):
+            cross += part[0]
+            squares += part[1]
+            targets += part[2]
+        return cross[None], squares[None], targets
 
     def coordinates(
         self, indices: Indices, row_weights: Array, target: Array

@@ -29,6 +29,7 @@ class HeldDesign(ABC):
     matrix: Any  # (N, M)
     column_norms: Array  # (M,); a vanishing column has norm 0
     sample_weight: Array | None = None  # under which they were taken; None: ones
+    products: Array | None = None  # (M, M) those of all columns under it, if known
     held, most_entries = True, np.inf
 
     @property
@@ -45,12 +46,16 @@ class HeldDesign(ABC):
         """Norms taken under the sample weights."""
 
     def view(self, columns: Indices, rows: Indices | None = None) -> Self:
-        matrix, weight = self.matrix[:, columns], self.sample_weight
+        matrix, weight = self._taken(columns), self.sample_weight
         if weight is None:
             weight = np.ones(self.shape[0])
         if rows is not None:
             matrix, weight = matrix[rows], weight[rows]
         return self.weighted(matrix, weight)
+
+    def _taken(self, columns: Indices) -> Any:
+        """Some columns as they are."""
+        return self.matrix[:, columns]
 
     def low_rank(
         self, columns: Indices, rows: Indices | None, target: Array, tol: float
@@ -106,13 +111,25 @@ class HeldDesign(ABC):
         return np.asarray(values.T @ self.matrix) / self._divisors
 
     def cross_gram(self, indices: Indices, row_weights: Array) -> Array:
+        known = self._known_products(row_weights)
+        if known is not None:
+            return known[None, indices]
         columns = self._columns(indices)
         products = [self._inner(columns, w, self.matrix) for w in row_weights.T]
         return np.stack(products) / self._divisors
 
     def gram(self, indices: Indices, row_weights: Array) -> Array:
+        known = self._known_products(row_weights)
+        if known is not None:
+            return known[None, indices[:, None], indices]
         columns = self._columns(indices)
         return np.stack([self._gram(columns, w) for w in row_weights.T])
+
+    def _known_products(self, row_weights: Array) -> Array | None:
+        own = self.sample_weight
+        if own is None or not same(row_weights, own[:, None]):
+            return None
+        return self.products
 
     def coordinates(
         self, indices: Indices, row_weights: Array, target: Array
@@ -123,6 +140,12 @@ class HeldDesign(ABC):
 
     def project(self, row_weights: Array, target: Array) -> tuple[Array, Array]:
         return self.squared_norms(row_weights), self.rmatvec(row_weights * target)
+
+    def beside(
+        self, indices: Indices, row_weights: Array, target: Array
+    ) -> tuple[Array, Array, Array]:
+        cross = self.cross_gram(indices, row_weights)
+        return cross, *self.project(row_weights, target)
 
     def factor(
         self, indices: Indices, prior_precision: Array, precision: Array

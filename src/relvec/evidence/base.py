@@ -228,3 +228,14 @@ def interpolates(problem: Problem, model: Model) -> bool:
     estimated = model.likelihood.parameter_ceiling is not None
     spent = np.max(model.effective_parameters, initial=0.0)
     return bool(estimated and spent > _NEARLY_ALL * problem.sample_weight.sum())
+
+
+def started(problem: Problem) -> tuple[Indices, Array]:
+    """Columns of the model that a problem begins with, and their α."""
+    if problem.start_precision is None:
+        return np.empty(0, dtype=np.intp), np.empty(0)
+    active = np.flatnonzero(np.isfinite(problem.start_precision))
+    alpha = problem.start_precision[active]
+    if problem.least_precision is not None:
+        alpha = np.maximum(alpha, problem.least_precision[active])
+    return active, alpha

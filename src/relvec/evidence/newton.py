@@ -25,6 +25,10 @@ from relvec.typing import Array, Indices
 
 _LONGEST_STEP = 3.0  # in log α: a factor of 20, beyond which no expansion reaches
 _LEAST_CURVATURE = 1e-8  # along flat directions, whose steps are cut anyway
+# Of the mean curvature, added to all at a saddle, and how many times more of it next.
+# Functions that have just joined stay longer so than by steps along negative curvature:
+# models of kin8nm have a tenth more of them and predict better.
+_DAMPING = (0.1, 4.0)
 _SHORTEST = 1e-4  # share of a step: what does not rise there does so by rounding
 
 
@@ -70,8 +74,13 @@ def ascend(
     tol: float,
     most: int,
     least: Array | None = None,
+    damped: bool = False,
 ) -> Ascent:
-    """At most so many steps from a ``start``; a ceiling (K,) lets the noise move."""
+    """At most so many steps from a ``start``; a ceiling (K,) lets the noise move.
+
+    At saddles they go along directions of negative curvature, far, or are ``damped``;
+    then those of functions that leave do not count.
+    """
     if least is not None:
         prior_precision = np.maximum(prior_precision, least)
     solution = start or moments.solved(prior_precision, noise_precision)
@@ -80,12 +89,14 @@ def ascend(
     state = Ascent(*at, solution, least=least)
     for _ in range(most):
         lighter = _without_idle(state)
+        while damped and lighter is not None:
+            state, lighter = lighter, _without_idle(lighter)
         if lighter is not None:
             state = lighter
             continue
         if len(state.chosen) == 0 and ceiling is None:
             return replace(state, converged=True)
-        step, concave = _step(state, ceiling)
+        step, concave = _step(state, ceiling, damped=damped)
         size = np.abs(step).max(initial=0.0)
         after = _uphill(state, step, ceiling)
         if after is None:
@@ -129,7 +140,7 @@ def _restricted(state: Ascent, stay: Indices) -> Ascent:
     )
 
 
-def _step(state: Ascent, ceiling: Array | None) -> tuple[Array, bool]:
+def _step(state: Ascent, ceiling: Array | None, *, damped: bool) -> tuple[Array, bool]:
     """Newton's step, and whether the evidence is concave here."""
     gradient, curvature = _derivatives(state, free=ceiling is not None)
     if state.least is not None:
@@ -140,10 +151,25 @@ def _step(state: Ascent, ceiling: Array | None) -> tuple[Array, bool]:
     factor, failed = lapack.dpotrf(curvature.T, lower=1, clean=0)
     if not failed:
         return lapack.dpotrs(factor, gradient, lower=1)[0], True
+    if damped:
+        return _damped(gradient, curvature), False
     # At a saddle, ascend along directions of negative curvature as well.
     eigenvalues, vectors = np.linalg.eigh(curvature)
     size = np.maximum(np.abs(eigenvalues), _LEAST_CURVATURE)
     return vectors @ (vectors.T @ gradient / size), False
+
+
+def _damped(gradient: Array, curvature: Array) -> Array:
+    """A step uphill at a saddle: with as much added to the curvature as it takes."""
+    diagonal = curvature.diagonal()
+    damping = _DAMPING[0] * float(np.abs(diagonal).mean())
+    failed = 1
+    while failed:
+        more = curvature.copy()
+        more.ravel()[:: len(diagonal) + 1] += damping
+        factor, failed = lapack.dpotrf(more.T, lower=1, clean=0)
+        damping *= _DAMPING[1]
+    return np.asarray(lapack.dpotrs(factor, gradient, lower=1)[0])
 
 
 def _derivatives(state: Ascent, *, free: bool) -> tuple[Array, Array]:

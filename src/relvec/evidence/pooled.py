@@ -142,7 +142,10 @@ class Pooled:
             return None, state.refused
         short = NO_ENTRANTS
         if not tired:
-            short = self.rounds.short_list(search, self.tol + price)
+            options, turn = search.model.proposals, search.steps
+            short = self.rounds.short_list(
+                options, self.tol + price, turn=turn, cursor=search.cursor
+            )
         refused = list(state.refused)
         found = self._played(problem, search, short, price, refused)
         if found is None:

@@ -11,7 +11,7 @@ from relvec.evidence.moments import ColumnMoments, Moments, Overlaps, Solution
 from relvec.evidence.newton import Ascent, ascend
 from relvec.evidence.pool import Pool, climb
 from relvec.evidence.search_model import SearchModel
-from relvec.evidence.sequential import SequentialState
+from relvec.evidence.selection import Proposals
 from relvec.precision import COPY, DIFFERENCE_LIMIT, LEAST_PRIOR_SHARE, TINY
 from relvec.typing import AnyArray, Array, Indices
 
@@ -42,9 +42,10 @@ class Rounds:
     likeness: float = 0.9
     seed: int = 0
 
-    def short_list(self, state: SequentialState, tol: float) -> Indices:
+    def short_list(
+        self, options: Proposals, tol: float, *, turn: int = 0, cursor: int = 0
+    ) -> Indices:
         """Functions out of the model that gain, more than will have room in a pool."""
-        options = state.model.proposals
         gaining = np.flatnonzero(np.isinf(options.current) & (options.gain > tol))
         most = _SHORT_LIST * self.width
         if len(gaining) > most and self.selection == "gain":
@@ -52,9 +53,9 @@ class Rounds:
             spread = np.arange(most // 2) * len(gaining) // (most // 2)
             gaining = np.union1d(best, gaining[spread])
         if self.selection == "random":
-            return generator(self.seed, state.steps).permutation(gaining)[:most]
+            return generator(self.seed, turn).permutation(gaining)[:most]
         if self.selection == "cyclic":
-            return np.roll(gaining, -np.searchsorted(gaining, state.cursor))[:most]
+            return np.roll(gaining, -np.searchsorted(gaining, cursor))[:most]
         return gaining[np.argsort(-options.gain[gaining], kind="stable")][:most]
 
     def entrants(self, overlaps: Overlaps, n_active: int) -> Indices:
@@ -63,14 +64,21 @@ class Rounds:
         Wide kernels are all alike by the cosine of their columns; what decides is how
         much alike is what the model leaves of them.
         """
-        cosines = _likeness(overlaps.overlap)
+        cosines = likeness(overlaps.overlap)
         fresh = ~np.any(cosines[:n_active, n_active:] > COPY, axis=0)
-        alike = cosines[n_active:, n_active:]
-        for likeness in (self.likeness, *_MORE_ALIKE):
-            chosen = _unlike(alike, fresh, self.width, likeness)
+        return n_active + self.unlike(cosines[n_active:, n_active:], fresh)
+
+    def unlike(self, cosines: Array, fresh: AnyArray | None = None) -> Indices:
+        """Functions of a list, in turn, that are unlike each other, by their cosines.
+
+        All of them may be among these, or those that are ``fresh``.
+        """
+        free = np.ones(len(cosines), dtype=bool) if fresh is None else fresh
+        for most_alike in (self.likeness, *_MORE_ALIKE):
+            chosen = _unlike(cosines, free, self.width, most_alike)
             if len(chosen) >= min(_FEW, self.width):
                 break
-        return n_active + chosen
+        return chosen
 
 
 NO_ENTRANTS: Indices = np.empty(0, dtype=np.intp)
@@ -89,7 +97,7 @@ def _unlike(cosines: Array, fresh: AnyArray, most: int, likeness: float) -> Indi
     return np.array(chosen, dtype=np.intp)
 
 
-def _likeness(products: Array) -> Array:
+def likeness(products: Array) -> Array:
     """|cosine| of functions with these inner products, the largest of any output."""
     size = np.sqrt(np.maximum(products.diagonal(axis1=1, axis2=2), TINY))
     cosines = np.abs(products) / (size[:, :, None] * size[:, None, :])

@@ -45,6 +45,11 @@ class SearchModel:
         return self.stats is self.gram and self.likelihood.conjugate
 
     @property
+    def digits(self) -> bool:
+        """Whether Gram matrices have enough of them."""
+        return self.gram is not None
+
+    @property
     def log_hyperprior(self) -> float:
         return 0.0
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from relvec.evidence.base import Problem, interpolates
+from relvec.evidence.base import Problem, interpolates, started
 from relvec.evidence.mode import posterior_at_mode
 from relvec.evidence.search_model import SearchModel, mode_after, model_at, refreshed
 from relvec.evidence.selection import choose, proposals
@@ -68,12 +68,7 @@ class Sequential:
 
     def init(self, problem: Problem, *, rough: bool = False) -> SequentialState:
         """A ``rough`` one is for searches that do not go by small differences."""
-        active, alpha = np.empty(0, dtype=np.intp), np.empty(0)
-        if problem.start_precision is not None:
-            active = np.flatnonzero(np.isfinite(problem.start_precision))
-            alpha = problem.start_precision[active]
-            if problem.least_precision is not None:
-                alpha = np.maximum(alpha, problem.least_precision[active])
+        active, alpha = started(problem)
         start = np.zeros((problem.y.shape[1], len(active)))
         if problem.start_weights is not None:
             norms = problem.design.column_norms[active]

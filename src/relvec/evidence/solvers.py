@@ -35,7 +35,7 @@ _UPDATES: dict[str, MacKay] = {
 
 
 # Candidates in a pool of a large problem: where passes are dear, each lets more in.
-_WIDE = 128
+_WIDE = 192
 
 
 @dataclass(frozen=True)

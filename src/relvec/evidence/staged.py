@@ -4,9 +4,9 @@ Solves   max over α (and the noise) of the log evidence (7)
 Given    a dictionary too large for a pass over all of it to be cheap (Problem), and a
          search of problems that are not
 By       searching parts in turn, each from the model found so far: few rows first and
-         ever more of them, candidates drawn anew for each part; at last all rows,
-         which for a Gaussian likelihood are turned into as few as there are columns,
-         or features of a low rank
+         ever more of them, candidates drawn anew for each part; at last all rows. For a
+         Gaussian likelihood these are turned into as few as there are columns that gain
+         beside the model, or features of a low rank, and many functions join at once
 Until    the rounds of a part that has not been looked at before gain next to nothing
          for each observation, 15 times ``tol`` on average
 
@@ -21,13 +21,16 @@ import numpy as np
 
 from relvec.chance import generator
 from relvec.evidence.base import Problem
+from relvec.evidence.joining import Joining, gaining
 from relvec.evidence.pooled import Pooled
 from relvec.evidence.tempering import Tempered
 from relvec.evidence.views import (
     Located,
     Start,
     View,
+    begun_at,
     compressed_rows,
+    in_gram_form,
     low_rank,
     rows_of,
 )
@@ -39,12 +42,14 @@ _FEWEST_ROWS, _MORE_ROWS = 750, 4
 # observation: fresh candidates gain more. The search ends when its rounds gain no more
 # than so many times that on average: a thousandth of a nat is that of the noise.
 _QUICK, _ENOUGH = 10.0, 1.5
-_FEW_FUNCTIONS = 64  # of which a thorough search takes no more time than that before
+# Functions of a model for which a thorough search takes no more time than that before,
+# of a low rank and of columns that gain.
+_FEW_OF_LOW_RANK, _FEW_FUNCTIONS = 64, 100
 # Candidates of a part.
 _FRESH = 512
 # The same where products of all of them are kept, as for a Gaussian likelihood; and for
 # each function in the model: what it costs to look at another grows with these.
-_FRESH_KEPT, _FOR_EACH_FUNCTION = 1536, 8
+_FRESH_KEPT, _FOR_EACH_FUNCTION = 1024, 4
 _WORTH_TURNING = 2  # rows for each column
 _SMALL = 2_500_000  # entries of a dictionary that need not be searched by its parts
 # Candidates of a low rank, and of the exact look that follows.
@@ -53,6 +58,11 @@ _MOST_FEATURES = 600  # of a low rank, as designs have it
 # Of an entry of Φ that a low rank is asked for: so much of the noise beside weights
 # known so far, within bounds. Pivots have no more digits than the least of them.
 _OF_NOISE, _TOLERANCES = 1e-2, (1e-13, 1e-4)
+# Of the noise beside which it was: with less, weights that it allows do not reach, and
+# functions are taken in by the hundred instead.
+_OUTGROWN = 0.1
+
+Search = Joining | Pooled | Tempered
 
 
 @dataclass(frozen=True)
@@ -75,12 +85,13 @@ class StagedState:
 
     problem: Problem  # the whole
     view: View
-    search: Pooled | Tempered
+    search: Search
     inner: Any  # the state of that search
     draws: Draws
     level: int  # of rows
     began: float  # the evidence that the search of the view began with
     before: int = 0  # steps until then
+    again: bool = False  # whether all rows were looked at before
     thorough: bool = False  # whether all rows were searched to the end
     over: bool = False
 
@@ -90,7 +101,7 @@ class StagedState:
 
     @property
     def steps(self) -> int:
-        return int(self.inner.steps)
+        return self.before + int(self.inner.steps)
 
     @property
     def gain(self) -> float:
@@ -139,34 +150,38 @@ class Staged:
         return state.over
 
     def step(self, problem: Problem, state: StagedState) -> StagedState:
-        if not state.search.converged(state.view.problem, state.inner):
+        outgrown = _is_outgrown(state)
+        if not outgrown and not state.search.converged(state.view.problem, state.inner):
             inner = state.search.step(state.view.problem, state.inner)
             return replace(state, inner=inner)
         last = state.level == len(_levels(problem))
         little = _ENOUGH * self.tol * problem.sample_weight.sum()
-        much = state.gain > little * max(1, state.steps - state.before)
-        seen = last and state.view.exact and (state.view.whole or not much)
+        much = state.gain > little * max(1, state.inner.steps)
+        enough = state.view.whole or (state.again and not much)
+        seen = last and state.view.exact and enough
         if seen and state.thorough:
             return replace(state, over=True)
         if seen:
             return self._closed(state)
-        start = Start.of(problem, state.model, digits=state.inner.model.gram is None)
+        start = _start(state)
         if last:
-            after = self._of_all_rows(problem, start, state.draws, state)
+            before = None if outgrown else state
+            after = self._of_all_rows(problem, start, state.draws, before)
         else:
             after = self._of_level(problem, start, state.draws, state.level + 1)
-        inner = after.search.resumed(after.inner.model, state.steps)
-        return replace(after, inner=inner, before=state.steps)
+        return replace(after, before=state.steps)
 
     def _closed(self, state: StagedState) -> StagedState:
         """The last look at the view, to the end; thorough where that takes little."""
-        search: Pooled | Tempered = self.thorough
+        search: Search = self.thorough
+        problem, start = state.problem, _start(state)
         if len(state.inner.model.active) > _FEW_FUNCTIONS:
             search = replace(self.pooled, patience=1, price=self.price)
-        inner = search.resumed(state.inner.model, state.steps)
-        began = inner.model.log_evidence
-        state = replace(state, inner=inner, began=began, before=state.steps)
-        return replace(state, search=search, thorough=True)
+            if _tells_all(state.view, start) and not self.price:
+                search = Joining(self.pooled.rounds, self.pooled.tol, cold=1.0)
+        view = begun_at(state.view, problem, start)
+        after = _begun(problem, view, search, state.draws, state.level)
+        return replace(after, before=state.steps, again=True, thorough=True)
 
     def _of_level(
         self, problem: Problem, start: Start, draws: Draws, level: int
@@ -177,7 +192,7 @@ class Staged:
         drawing = generator(self.seed, level)
         rows = np.sort(drawing.permutation(len(problem.y))[: levels[level]])
         view, draws = _first_look(problem, start, draws, rows)
-        search = self.quick
+        search = self._quick(view, start, np.inf)
         # What a low rank describes need not be looked at on ever more rows.
         reached = level if view.exact else len(levels) - 1
         return _begun(problem, view, search, draws, reached)
@@ -197,19 +212,44 @@ class Staged:
             count = count if before.view.exact else min(count, _FEW)
             more, draws = draws.next(count)
             view = _exact(problem, start.beside(more), None)
-        search = self._search(view, before, len(start.columns))
+        search = self._search(view, before, start)
         state = _begun(problem, view, search, draws, level)
         thorough = before is not None and before.thorough
-        return replace(state, thorough=thorough or not view.exact)
+        again, thorough = before is not None, thorough or not view.exact
+        return replace(state, again=again, thorough=thorough)
 
-    def _search(
-        self, view: View, before: StagedState | None, n_functions: int
-    ) -> Pooled | Tempered:
+    def _search(self, view: View, before: StagedState | None, start: Start) -> Search:
         """To the end where few rows stand for all; thorough if that takes little."""
-        if not view.exact and n_functions <= _FEW_FUNCTIONS:
+        if not view.exact and len(start.columns) <= _FEW_OF_LOW_RANK:
             return self.thorough
         after_low_rank = before is not None and not before.view.exact
-        return self.quick if view.exact and not after_low_rank else self.pooled
+        if view.exact and not after_low_rank:
+            return self._quick(view, start, _ENOUGH * self.tol)
+        return self.pooled
+
+    def _quick(self, view: View, start: Start, enough: float) -> Search:
+        """A search that leaves early: many at once where inner products tell all."""
+        if _tells_all(view, start):
+            return Joining(self.pooled.rounds, self.tol, enough)
+        return self.quick
+
+
+def _is_outgrown(state: StagedState) -> bool:
+    """Whether a low rank is too rough for what it has led to, and could be finer."""
+    noise = float(np.min(state.inner.model.likelihood.scale))
+    rough = not state.view.exact and state.view.tol > _TOLERANCES[0]
+    return rough and noise < _OUTGROWN * state.view.noise
+
+
+def _tells_all(view: View, start: Start) -> bool:
+    """Whether inner products do of its columns, with digits enough."""
+    return view.problem.likelihood.conjugate and view.exact and not start.digits
+
+
+def _start(state: StagedState) -> Start:
+    """Where the next search begins: at the model found."""
+    digits = not state.inner.model.digits
+    return Start.of(state.problem, state.model, digits=digits)
 
 
 def _first_look(
@@ -229,7 +269,7 @@ def _first_look(
 def _begun(
     problem: Problem,
     view: View,
-    search: Pooled | Tempered,
+    search: Search,
     draws: Draws,
     level: int,
 ) -> StagedState:
@@ -254,13 +294,20 @@ def _levels(problem: Problem) -> list[int]:
 
 
 def _exact(problem: Problem, start: Start, rows: Indices | None) -> View:
-    """The columns on rows, or on as few as stand for them where these are many."""
+    """The columns on rows, or those that gain on as few rows as stand for them."""
     view = rows_of(problem, start, rows)
+    if not problem.likelihood.conjugate:
+        return view
+    if start.digits or not start.size or view.whole or problem.y.shape[1] > 1:
+        return _few_rows(view, digits=start.digits)
+    return in_gram_form(view, *gaining(view.problem))
+
+
+def _few_rows(view: View, *, digits: bool) -> View:
+    """As few rows as stand for all of them, where these are many."""
     n_rows, n_columns = view.problem.design.shape
-    # Where digits are short every round would turn the rows.
-    many = start.digits and n_rows > _WORTH_TURNING * n_columns
-    if problem.likelihood.conjugate and (many or not view.problem.design.held):
-        return compressed_rows(view, digits=start.digits)
+    if n_rows > _WORTH_TURNING * n_columns or not view.problem.design.held:
+        return compressed_rows(view, digits=digits)
     return view
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from relvec.design import DesignMatrix
 from relvec.design.compressed import Inner, compressed, in_place_of_rows
 from relvec.evidence.base import Model, Problem
+from relvec.evidence.moments import Moments
 from relvec.likelihoods import Likelihood, PseudoObservations
 from relvec.typing import Array, Indices
 
@@ -24,6 +25,7 @@ class View:
     problem: Problem
     columns: Indices  # ascending
     tol: float = 0.0  # entries of its columns are off by no more
+    noise: float = 0.0  # beside which that is little, if there is no less
     whole: bool = False  # whether it is all of the problem
 
     @property
@@ -152,6 +154,29 @@ def rows_of(problem: Problem, start: Start, rows: Indices | None) -> View:
     return View(_begun(part, problem, start), columns, whole=everything)
 
 
+def in_gram_form(view: View, chosen: Indices, moments: Moments) -> View:
+    """Some of its columns (ascending), on as few rows as stand for their products."""
+    part = view.problem
+    bias, weights, most = part.bias, part.start_weights, part.max_prior_std
+    smaller = replace(
+        part,
+        bias=None if bias is None else int(np.searchsorted(chosen, bias)),
+        start=None if part.start is None else part.start[chosen],
+        start_weights=None if weights is None else weights[:, chosen],
+        max_prior_std=None if most is None else most[chosen],
+    )
+    whole = view.whole and len(chosen) == len(view.columns)
+    narrow = replace(view, problem=smaller, columns=view.columns[chosen], whole=whole)
+    norms = part.design.column_norms[chosen]
+    return _on_rows(narrow, _stand_in(moments, np.where(norms > 0, norms, 1.0)))
+
+
+def begun_at(view: View, problem: Problem, start: Start) -> View:
+    """The same view of a problem, with another model to begin with."""
+    at = replace(start, columns=view.columns)
+    return replace(view, problem=_begun(view.problem, problem, at))
+
+
 def compressed_rows(view: View, *, digits: bool) -> View:
     """The same columns on as few rows as stand for all, with all digits or most."""
     part = view.problem
@@ -161,10 +186,26 @@ def compressed_rows(view: View, *, digits: bool) -> View:
     if digits or y.shape[1] > 1:
         V, z = part.design.coordinates(columns, weight, y)
         return _on_rows(view, in_place_of_rows(V * norms, z, float(weight.sum())))
-    gram = part.design.gram(columns, weight[:, None])[0] * norms * norms[:, None]
-    target = part.design.rmatvec(weight[:, None] * y, columns)[0] * norms
-    inner = Inner(gram, target, float(weight @ y[:, 0] ** 2), float(weight.sum()))
-    return _on_rows(view, compressed(inner))
+    return _on_rows(view, _stand_in(moments_of(part), norms))
+
+
+def moments_of(problem: Problem) -> Moments:
+    """Inner products of all columns of a problem, whose likelihood is conjugate."""
+    weight = problem.sample_weight[:, None]
+    columns = np.arange(problem.design.shape[1])
+    return Moments(
+        problem.design.gram(columns, weight),
+        problem.design.rmatvec(weight * problem.y, columns),
+        np.sum(weight * problem.y**2, axis=0),
+        float(weight.sum()),
+    )
+
+
+def _stand_in(moments: Moments, norms: Array) -> tuple[DesignMatrix, Array, Array]:
+    """Rows with these inner products, of columns with norms (M,) and one output."""
+    gram = moments.gram[0] * norms * norms[:, None]
+    squares = float(moments.target_squares[0])
+    return compressed(Inner(gram, moments.target[0] * norms, squares, moments.count))
 
 
 def low_rank(
@@ -187,7 +228,8 @@ def low_rank(
     V, z = found
     stand_in = in_place_of_rows(V * np.where(norms > 0, norms, 1.0), z, weight.sum())
     bounded = replace(problem, max_prior_std=most)
-    view = View(_begun(bounded, bounded, start), columns, tol)
+    known = float(np.min(start.likelihood.scale))
+    view = View(_begun(bounded, bounded, start), columns, tol, known)
     return _on_rows(view, stand_in)
 
 
