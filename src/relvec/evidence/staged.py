@@ -45,11 +45,9 @@ _QUICK, _ENOUGH = 10.0, 1.5
 # Functions of a model for which a thorough search takes no more time than that before,
 # of a low rank and of columns that gain.
 _FEW_OF_LOW_RANK, _FEW_FUNCTIONS = 64, 100
-# Candidates of a part.
-_FRESH = 512
-# The same where products of all of them are kept, as for a Gaussian likelihood; and for
-# each function in the model: what it costs to look at another grows with these.
-_FRESH_KEPT, _FOR_EACH_FUNCTION = 1024, 4
+# Candidates of a part; where products of all of them are kept, as for a Gaussian
+# likelihood, for each function in the model: what another costs grows with these.
+_FRESH, _FOR_EACH_FUNCTION = 512, 4
 _WORTH_TURNING = 2  # rows for each column
 _SMALL = 2_500_000  # entries of a dictionary that need not be searched by its parts
 # Candidates of a low rank, and of the exact look that follows.
@@ -316,7 +314,7 @@ def _room(problem: Problem, start: Start, rows: Indices | None) -> int:
     known, n_rows = len(start.columns), len(problem.y) if rows is None else len(rows)
     count = _FRESH
     if problem.likelihood.conjugate and not start.digits:
-        wanted = max(_FRESH_KEPT, _FOR_EACH_FUNCTION * known)
+        wanted = max(_FRESH, _FOR_EACH_FUNCTION * known)
         room = int(problem.design.most_entries / n_rows) - known
         count = max(_FRESH, min(room, wanted))
     return max(_FEWEST, min(count, problem.design.most_columns - known))
