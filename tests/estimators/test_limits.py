@@ -131,6 +131,16 @@ def test_any_width_and_any_given_noise(seed):
     assert_trace_rises(model)
 
 
+@pytest.mark.parametrize("value", [0.0, 3.0, -1e9])
+def test_many_rows_of_one_target(value):
+    """Without residuals the evidence has no curvature: its search ran for ever."""
+    rows = np.random.default_rng(0).standard_normal((3000, 3))
+    model = fit(RVR(), rows, np.full(3000, value))
+
+    assert model.status_.name == "CONSTANT_TARGET"
+    assert np.all(model.predict(rows[:10]) == value)
+
+
 @pytest.mark.parametrize("gamma", [1.0, 1e-2, 1e-3])
 def test_wide_kernels_which_are_worth_nothing_alone(gamma):
     """A straight line needs two of them, or one and the constant."""

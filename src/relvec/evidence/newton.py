@@ -29,6 +29,7 @@ _LEAST_CURVATURE = 1e-8  # along flat directions, whose steps are cut anyway
 # Functions that have just joined stay longer so than by steps along negative curvature:
 # models of kin8nm have a tenth more of them and predict better.
 _DAMPING = (0.1, 4.0)
+_MOST_DAMPED = 50  # times, thirty decades: what is no curvature then is no number
 _SHORTEST = 1e-4  # share of a step: what does not rise there does so by rounding
 
 
@@ -160,16 +161,20 @@ def _step(state: Ascent, ceiling: Array | None, *, damped: bool) -> tuple[Array,
 
 
 def _damped(gradient: Array, curvature: Array) -> Array:
-    """A step uphill at a saddle: with as much added to the curvature as it takes."""
+    """A step uphill at a saddle: with as much added to the curvature as it takes.
+
+    None at all where there is not even a number to go by.
+    """
     diagonal = curvature.diagonal()
-    damping = _DAMPING[0] * float(np.abs(diagonal).mean())
-    failed = 1
-    while failed:
+    damping = max(_DAMPING[0] * float(np.abs(diagonal).mean()), _LEAST_CURVATURE)
+    for _ in range(_MOST_DAMPED):
         more = curvature.copy()
         more.ravel()[:: len(diagonal) + 1] += damping
         factor, failed = lapack.dpotrf(more.T, lower=1, clean=0)
+        if not failed:
+            return np.asarray(lapack.dpotrs(factor, gradient, lower=1)[0])
         damping *= _DAMPING[1]
-    return np.asarray(lapack.dpotrs(factor, gradient, lower=1)[0])
+    return np.zeros_like(gradient)
 
 
 def _derivatives(state: Ascent, *, free: bool) -> tuple[Array, Array]:
