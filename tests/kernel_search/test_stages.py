@@ -45,7 +45,7 @@ def test_the_last_fit_is_of_all_rows(limits, mode):
     model = RVR(kernel_learning=mode).fit(X, y)
     again = RVR(kernel=model.kernel_).fit(X, y)
 
-    assert set(model.kernel_history_["n_rows"]) == {60, 90, 120}
+    assert set(model.kernel_history_["n_rows"]) == {120}
     assert_allclose(model.log_evidence_, again.log_evidence_, rtol=1e-9)
     assert np.array_equal(model.relevance_, again.relevance_)
     assert model.relevance_.max() >= 120
@@ -87,7 +87,7 @@ def test_a_last_fit_that_falls_short_is_searched_for_twice(limits, monkeypatch):
     assert twice.kernel_ == once.kernel_
 
 
-@pytest.mark.parametrize(("n_rows", "stages"), [(80, {60, 80}), (140, {60, 100, 140})])
+@pytest.mark.parametrize(("n_rows", "stages"), [(80, {80}), (140, {140})])
 def test_a_scale_for_each_feature_beyond_few_rows(limits, rng, n_rows, stages):
     limits(60, 100, 1000)
     X, y = one_that_matters(rng, n_rows)
@@ -129,17 +129,17 @@ def test_what_was_found_in_time_stays(limits, monkeypatch, rng, mode):
     limits(80, 90, 120)
     X, y = one_that_matters(rng, 300)
     trials = import_module(f"{LEARNING}.trials")
-    fit = trials.fit
+    fit = trials.maximised
     most = 300 if mode == "adaptive" else 80
 
     def in_time(spec, data, **start):
         late = Deadline.after(0 if len(data) > most else None)
         return fit(spec.until(late), data, **start)
 
-    monkeypatch.setattr(trials, "fit", in_time)
+    monkeypatch.setattr(trials, "maximised", in_time)
     monkeypatch.setattr(trials.Trials, "out_of_time", lambda trials: mode == "adaptive")
     with pytest.warns(ConvergenceWarning, match="max_seconds"):
-        model = RVR(gamma=1.0, kernel_learning=mode).fit(X, y)
+        model = RVR(gamma=1.0, kernel_learning=mode, max_seconds=1e6).fit(X, y)
 
     assert len(model.relevance_) > 3
     assert model.score(X, y) > 0.5

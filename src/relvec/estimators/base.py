@@ -36,7 +36,13 @@ from relvec.estimators.validation import (
     validated,
 )
 from relvec.evidence import Deadline, Limits, Solver, as_solver
-from relvec.kernel_search import Learning, as_learning, learn, n_kernels
+from relvec.kernel_search import (
+    Learning,
+    LengthScales,
+    as_learning,
+    learn,
+    n_kernels,
+)
 from relvec.modelling import (
     AtRows,
     Centres,
@@ -166,7 +172,13 @@ class SparseKernelModel(CallbackSupportMixin, BaseEstimator, ABC):
 
     @property
     def _learning(self) -> Learning | None:
-        return as_learning(self.kernel_learning, self.kernel)
+        """What is learned of the kernel; its width where nothing else is asked for."""
+        asked = as_learning(self.kernel_learning, self.kernel)
+        return LengthScales() if asked is None and self._learns_width else asked
+
+    @property
+    def _learns_width(self) -> bool:
+        return self.kernel_learning is None and self._kernel_choice.learns
 
     @property
     def _fit_function(self) -> Fit:

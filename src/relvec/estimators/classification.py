@@ -16,6 +16,7 @@ from relvec.estimators.kernels import (
 )
 from relvec.estimators.validation import note_features
 from relvec.evidence import Deadline, Mrvm2, Solver, check_noise_settings
+from relvec.kernel_search import proposed_kernels
 from relvec.modelling import (
     ONE_AGAINST,
     SINGLE_MODELS,
@@ -26,6 +27,7 @@ from relvec.modelling import (
     TrainingRows,
     class_family,
     coupling_for,
+    fit,
     fit_pairwise,
     logged,
     remark_on_lost_classes,
@@ -146,7 +148,7 @@ random_state, verbose : object
         self,
         kernel: Any = "rbf",
         *,
-        gamma: Any = "scale",
+        gamma: Any = "learn",
         degree: int = 3,
         coef0: float = 0.0,
         fit_intercept: bool = True,
@@ -276,8 +278,14 @@ random_state, verbose : object
             KernelChoice(one, self.gamma, self.degree, self.coef0).resolve(rows)
             for one in self._kernel_names(labels)
         ]
+        fit_one = self._fit_function
+        if self._learns_width:
+            # One width for all, which all classes together have taught.
+            family = class_family("mrvm1", labels)
+            shared = proposed_kernels(spec, family.encoded(rows, classes))
+            kernels, fit_one = [shared] * len(kernels), fit
         return fit_pairwise(
-            self._fit_function,
+            fit_one,
             spec,
             rows,
             classes,

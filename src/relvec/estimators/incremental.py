@@ -18,11 +18,14 @@ from relvec.estimators.validation import (
     note_features,
 )
 from relvec.evidence import Deadline, Limits
+from relvec.kernel_search import proposed_kernels
+from relvec.kernels import Kernel
 from relvec.modelling import (
     Accumulated,
     Candidates,
     Regression,
     Specification,
+    TrainingRows,
     fit_accumulated,
     heard,
     in_arrays,
@@ -124,9 +127,9 @@ class IncrementalModel(SparseKernelModel):
         most = _MOST_CANDIDATES // choice.number
         count = min(n_drawn(self.candidates, choice.number), most)
         names = self._feature_names
-        rows, _ = in_arrays(X, y, weights, count, self._seed(), names=names)
+        rows, values = in_arrays(X, y, weights, count, self._seed(), names=names)
         bias = bool(self.fit_intercept)
-        kernels, centres = choice.resolve(rows), self._centres(rows)
+        kernels, centres = self._first_kernels(rows, values), self._centres(rows)
         found = Candidates.of(kernels, centres, rows, bias=bias)
         budget = Budget(as_bytes("memory_budget", self.memory_budget))
         if len(found.basis) > budget.most_functions:
@@ -137,6 +140,14 @@ class IncrementalModel(SparseKernelModel):
             )
         origin = np.average(y, weights=weights) if self.fit_intercept else 0.0
         return Accumulated.empty(found, rows.features, float(origin))
+
+    def _first_kernels(self, rows: TrainingRows, y: Array) -> tuple[Kernel, ...]:
+        """As they are given, or as the first rows have taught."""
+        if not self._learns_width:
+            return self._kernel_choice.resolve(rows)
+        family = Regression(self.noise_variance, centred=bool(self.fit_intercept))
+        spec = self._specification(rows, family, Deadline.after(None))
+        return proposed_kernels(spec, family.encoded(rows, y))
 
     def _of_accumulated(self, deadline: Deadline) -> Specification:
         return Specification(

@@ -81,6 +81,7 @@ _NAMED: dict[str, Callable[["KernelChoice", float], Any]] = {
 _NAMED["polynomial"] = _NAMED["poly"]
 _WITHOUT_GAMMA = {"linear", "cosine", "additive_chi2"}
 KERNEL_NAMES = (*_NAMED, "precomputed")
+_RULES = ("learn", "scale", "auto")  # by which gamma follows from the data
 
 
 @dataclass(frozen=True)
@@ -99,11 +100,12 @@ class KernelChoice:
             raise ValueError(msg)
         for kernel in as_list(self.kernel):
             self._check_one(kernel)
-        if not (isinstance(self.gamma, str) and self.gamma in {"scale", "auto"}):
-            if isinstance(self.gamma, str):
-                msg = f"gamma must be 'scale', 'auto' or positive; got {self.gamma!r}"
-                raise ValueError(msg)
+        if not isinstance(self.gamma, str):
             check_positive("gamma", self.gamma)
+        elif self.gamma not in _RULES:
+            words = ", ".join(repr(rule) for rule in _RULES)
+            msg = f"gamma must be {words} or positive; got {self.gamma!r}"
+            raise ValueError(msg)
         check_count("degree", self.degree)
         check_number("coef0", self.coef0)
 
@@ -151,6 +153,12 @@ class KernelChoice:
             for kernel in as_list(self.kernel)
         )
 
+    @property
+    def learns(self) -> bool:
+        """Whether the width of the kernel is to be learned."""
+        by_name = isinstance(self.kernel, str) and self.kernel == "rbf"
+        return by_name and isinstance(self.gamma, str) and self.gamma == "learn"
+
     def resolve(self, rows: TrainingRows) -> tuple[Kernel, ...]:
         """The kernels themselves, with what ``gamma`` means for these data."""
         found = [self._resolved(kernel, rows) for kernel in as_list(self.kernel)]
@@ -174,11 +182,11 @@ class KernelChoice:
         return Checked(kernel)
 
     def gamma_for(self, rows: TrainingRows) -> float:
-        """What ``gamma`` means for these data."""
+        """What ``gamma`` means for these data, or where learning it begins."""
+        if not isinstance(self.gamma, str):
+            return float(self.gamma)
         if self.gamma == "auto":
             return 1 / rows.n_features
-        if self.gamma != "scale":
-            return float(self.gamma)
         # As scikit-learn: the variance of all entries of X, here of weighted rows.
         variance = rows.variance
         gamma = 1 / (rows.n_features * variance) if variance > 0 else 1.0

@@ -187,7 +187,7 @@ default="auto"
         self,
         kernel: Any = "rbf",
         *,
-        gamma: Any = "scale",
+        gamma: Any = "learn",
         degree: int = 3,
         coef0: float = 0.0,
         fit_intercept: bool = True,
@@ -235,10 +235,12 @@ default="auto"
         deadline, start = Deadline.after(self.max_seconds), self._start()
         rows, values = self._training_rows(X, y, sample_weight, y_numeric=True)
         initial = self._solver().initial_noise_variance
+        if start is not None:
+            initial = float(start.fit.likelihood.scale[0] ** 2)
         family = Regression(
             self.noise_variance,
             centred=bool(self.fit_intercept),
-            initial_noise_variance=self.noise_variance_ if start else initial,
+            initial_noise_variance=initial,
         )
         spec = self._specification(rows, family, deadline)
         data = family.encoded(rows, values)

@@ -23,6 +23,11 @@ class Deadline:
         """Whether it is over."""
         return perf_counter() >= self.at
 
+    @property
+    def limited(self) -> bool:
+        """Whether there is one at all."""
+        return bool(np.isfinite(self.at))
+
     def share(self, parts: int) -> "Deadline":
         """The end of the first of so many equal parts of the time left."""
         now = perf_counter()

@@ -3,7 +3,7 @@
 from relvec.kernel_learning.bound import WeightBound
 from relvec.kernel_learning.criteria import CRITERIA, Judged, sparsest
 from relvec.kernel_learning.fixed_basis import FixedBasisModel, Observations
-from relvec.kernel_learning.gaussian_process import GaussianProcess
+from relvec.kernel_learning.gaussian_process import GaussianProcess, Proposal
 from relvec.kernel_learning.own_scales import OwnScales, ScalePrior
 from relvec.kernel_learning.scales import Range, ScalableBasis, better_scales
 from relvec.kernel_learning.weights import Mixed, better_weights
@@ -16,6 +16,7 @@ __all__ = [
     "Mixed",
     "Observations",
     "OwnScales",
+    "Proposal",
     "Range",
     "ScalableBasis",
     "ScalePrior",

@@ -20,16 +20,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.linalg import cho_solve, cholesky
 
+from relvec.kernel_learning.own_scales import ScalePrior
 from relvec.kernel_learning.scales import Range, lowest
 from relvec.kernels.radial import Radial
 from relvec.kernels.varying import Varying
 from relvec.linalg import cholesky_and_inverse
 from relvec.typing import AnyArray, Array
 
-# A few from every start, which tell the best, and at most so many from there.
-_FIRST_STEPS, _STEPS = 6, 50
+# A few from every start, which tell the best, and at most so many from there, as long
+# as one gains so many nats: less is no evidence for anything.
+_FIRST_STEPS, _STEPS, _LEAST_GAIN = 6, 50, 0.1
 _GRAIN = 0.05  # in log ℓ: more digits than these depend on the order of the rows
-_FEW_ROWS = 200  # that tell which of several starts is the best; not varied
+_FEW_ROWS = 125  # that tell which of several starts is the best; not varied
 _AMPLITUDE, _NOISE = 1.0, 0.1  # to begin with, of the targets' mean square
 # Of both: hardly a signal, and no noise but rounding; a plane, which has wide functions
 # of large amplitude, and twice as much noise as there are targets.
@@ -45,6 +47,11 @@ class Proposal:
     amplitude: float
     noise: float  # a variance; both where targets have unit mean square
 
+    @property
+    def others(self) -> Array:
+        """Logarithms of amplitude and noise."""
+        return np.log([self.amplitude, self.noise])
+
 
 @dataclass(frozen=True)
 class GaussianProcess:
@@ -54,6 +61,8 @@ class GaussianProcess:
     target: Array  # (N, K), of unit mean square
     weight: Array  # (N,)
     tied: bool  # whether length scales keep their ratios
+    known_noise: float | None = None  # of the targets' mean square
+    prior: ScalePrior | None = None  # of tied log ℓ
 
     @classmethod
     def of(
@@ -76,7 +85,8 @@ class GaussianProcess:
 
         Or in the time there is.
         """
-        best = starts[0], np.log([_AMPLITUDE, _NOISE])
+        noise = _NOISE if self.known_noise is None else self.known_noise
+        best = starts[0], np.log([_AMPLITUDE, noise])
         if len(starts) > 1:
             some = self._some(_FEW_ROWS)
             begun = [
@@ -90,6 +100,30 @@ class GaussianProcess:
         amplitude, noise = np.exp(_GRAIN * np.round(others / _GRAIN))
         return Proposal(starts[0] * np.exp(_GRAIN * steps), amplitude, noise)
 
+    def gain(self, proposal: Proposal) -> float:
+        """Nats of log evidence beyond that of a constant and noise."""
+        squares = self.weight @ self.target**2
+        if not squares.any():
+            return 0.0
+        count, n_outputs = self.target.shape
+        noise = self.known_noise or float(squares.sum()) / (count * n_outputs)
+        nothing = -0.5 * (float(squares.sum()) / noise)
+        nothing -= 0.5 * n_outputs * np.sum(np.log(noise / self.weight))
+        return self.log_evidence(proposal.scales, proposal.others)[0] - float(nothing)
+
+    def leave_one_out(self, proposal: Proposal) -> Array:
+        """Mean squares of the targets' errors by all other rows (K,).
+
+        They are b/diag(C⁻¹), as Sundararajan and Keerthi (2001) have it.
+        """
+        functions = self._scaled(proposal.scales)
+        kernel = functions.values(functions.centres)
+        covariance = self._covariance(kernel, proposal.amplitude, proposal.noise)
+        factor, inverse = cholesky_and_inverse(covariance[None])
+        explained = cho_solve((factor[0], True), self.target, check_finite=False)
+        errors = explained / np.diag(inverse[0])[:, None]
+        return np.asarray(np.average(errors**2, axis=0, weights=self.weight))
+
     def mean(self, proposal: Proposal, rows: AnyArray) -> Array:
         """The posterior mean at some rows, aK(X, rows)ᵀC⁻¹y (N, K)."""
         functions = self._scaled(proposal.scales)
@@ -100,9 +134,13 @@ class GaussianProcess:
 
     def _some(self, count: int) -> "GaussianProcess":
         """On about so many of the rows, evenly spread."""
-        rows = np.arange(0, len(self.target), max(1, len(self.target) // count))
-        functions, target = self.functions.subset(rows), self.target[rows]
-        return GaussianProcess(functions, target, self.weight[rows], self.tied)
+        rows = np.arange(0, len(self.target), -(-len(self.target) // count))
+        return replace(
+            self,
+            functions=self.functions.subset(rows),
+            target=self.target[rows],
+            weight=self.weight[rows],
+        )
 
     def _scaled(self, scales: Array) -> Varying:
         shape = (len(self.weight), len(scales))
@@ -151,13 +189,20 @@ class GaussianProcess:
             low, high = low.max(keepdims=True), high.min(keepdims=True)
 
         def objective(x: Array) -> tuple[float, Array]:
-            value, gradient = self.log_evidence(scales * np.exp(x[:-2]), x[-2:])
+            moved = scales * np.exp(x[:-2])
+            value, gradient = self.log_evidence(moved, x[-2:])
             if self.tied:
                 shared = gradient[:-2].sum(keepdims=True)
                 gradient = np.concatenate([shared, gradient[-2:]])
+            if self.tied and self.prior is not None:
+                log_prior, pull = self.prior.log_density(np.log(moved[:1]))
+                value, gradient[0] = value + log_prior, gradient[0] + pull[0]
             return -value, -gradient
 
         start = np.concatenate([np.zeros(len(low)), others])
-        limits = np.concatenate([low, _LEAST]), np.concatenate([high, _MOST])
-        found = lowest(objective, start, limits, steps, ended)
+        least, most = _LEAST.copy(), _MOST.copy()
+        if self.known_noise is not None:
+            least[1] = most[1] = np.log(self.known_noise)
+        limits = np.concatenate([low, least]), np.concatenate([high, most])
+        found = lowest(objective, start, limits, steps, ended, least_gain=_LEAST_GAIN)
         return scales * np.exp(found[:-2]), found[-2:]

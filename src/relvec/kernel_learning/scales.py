@@ -140,14 +140,20 @@ def lowest(
     limits: tuple[Array, Array],
     steps: int,
     ended: Callable[[], bool] | None = None,
+    *,
+    least_gain: float = 0.0,
 ) -> Array:
     """Where a function, which comes with its gradient, is least after so many steps.
 
-    Or fewer, where ``ended`` tells after one that there is no time for more.
+    Or fewer, where ``ended`` tells after one that there is no time for more, or one
+    gains less than ``least_gain``.
     """
+    last = np.inf
 
-    def look_at_the_clock(xk: Any) -> None:
-        if ended is not None and ended():
+    def after_step(intermediate_result: Any) -> None:
+        nonlocal last
+        gain, last = last - intermediate_result.fun, intermediate_result.fun
+        if gain < least_gain or (ended is not None and ended()):
             raise StopIteration
 
     def defined(x: Array) -> tuple[float, Array]:
@@ -162,7 +168,7 @@ def lowest(
         jac=True,
         method="L-BFGS-B",
         bounds=Bounds(*limits),
-        callback=look_at_the_clock,
+        callback=after_step,
         options={"maxiter": steps},
     )
     return np.asarray(found.x)

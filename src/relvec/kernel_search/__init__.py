@@ -2,6 +2,7 @@
 
 from relvec.kernel_search.adaptive import N_SCALES, learn_adaptive
 from relvec.kernel_search.alternating import learn_alternating
+from relvec.kernel_search.reference import Reference
 from relvec.kernel_search.settings import (
     Adaptive,
     KernelWeights,
@@ -9,13 +10,29 @@ from relvec.kernel_search.settings import (
     LengthScales,
     as_learning,
 )
-from relvec.kernel_search.shared import learn_shared
+from relvec.kernel_search.shared import FEW, learn_shared
 from relvec.kernel_search.trials import Trials
 from relvec.kernel_search.weights import learn_weights
+from relvec.kernels import Kernel
 from relvec.linalg import single_threaded
-from relvec.modelling import FittedModel, Monitor, Specification, TrainingSet, silent
+from relvec.modelling import (
+    FittedModel,
+    Monitor,
+    Specification,
+    TrainingSet,
+    calibrated,
+    silent,
+)
 
-__all__ = ["Adaptive", "Learning", "LengthScales", "as_learning", "learn", "n_kernels"]
+__all__ = [
+    "Adaptive",
+    "Learning",
+    "LengthScales",
+    "as_learning",
+    "learn",
+    "n_kernels",
+    "proposed_kernels",
+]
 
 
 def learn(
@@ -28,12 +45,30 @@ def learn(
 ) -> FittedModel:
     """The model with the kernels that are learned, from those of the specification."""
     with single_threaded():
-        if isinstance(learning, KernelWeights):
-            return learn_weights(spec, data, start, monitor)
-        trials = Trials(spec, learning, data, start, monitor)
-        if isinstance(learning, Adaptive):
-            return learn_alternating(learning, trials)
-        return learn_adaptive(trials) if learning.adaptive else learn_shared(trials)
+        model = _learned(learning, spec, data, start, monitor)
+        return calibrated(model, spec, data)
+
+
+def _learned(
+    learning: Learning,
+    spec: Specification,
+    data: TrainingSet,
+    start: FittedModel | None,
+    monitor: Monitor,
+) -> FittedModel:
+    if isinstance(learning, KernelWeights):
+        return learn_weights(spec, data, start, monitor)
+    trials = Trials(spec, learning, data, start, monitor)
+    if isinstance(learning, Adaptive):
+        return learn_alternating(learning, trials)
+    return learn_adaptive(trials) if learning.adaptive else learn_shared(trials)
+
+
+def proposed_kernels(spec: Specification, data: TrainingSet) -> tuple[Kernel, ...]:
+    """The kernels with the width learned that a model begins with, before any fit."""
+    trials = Trials(spec, LengthScales(), data.drawn(FEW), None, silent)
+    with single_threaded():
+        return trials.with_scales(Reference.of(trials).scales)
 
 
 def n_kernels(learning: Learning | None, given: int) -> int:

@@ -22,16 +22,18 @@ from relvec.kernel_learning import (
 from relvec.kernel_search.elimination import EliminationPath, EliminationStep
 from relvec.kernel_search.learnable import as_varying, radial
 from relvec.kernel_search.scalable import observations, scalable
-from relvec.kernel_search.shared import Stages, begin, described
+from relvec.kernel_search.shared import Stages, begin, described, reference_of
 from relvec.kernel_search.starts import Distances, given_shape
-from relvec.kernel_search.trials import STOPPED, Trial, Trials, equal_pairs, judged
+from relvec.kernel_search.trials import STOPPED, Trial, Trials
 from relvec.kernels import Kernel
 from relvec.likelihoods import at_ceiling
 from relvec.modelling import (
     Candidates,
     FittedModel,
     TrainingSet,
+    equal_pairs,
     fit_candidates,
+    judged,
     logger,
 )
 from relvec.posterior import Posterior
@@ -65,7 +67,7 @@ def learn_adaptive(everything: Trials) -> FittedModel:
     shape = given_shape(trials.template)
     by_feature = settings.mode == "adaptive-ard"
     if by_feature:
-        scales = begin(stages, by_feature=True).on_more.scales
+        scales = _scales_by_feature(stages)
         shape = scales / np.exp(np.mean(np.log(scales)))
     given = _given(trials)
     reduced: list[ReducedDictionary] = []
@@ -88,6 +90,14 @@ def learn_adaptive(everything: Trials) -> FittedModel:
         last = last.ended_as(Status.MAX_SECONDS)
     model = described(last, trials, [*stages.done, *reduced])
     return model.ended_as(given.status) if given.status in STOPPED else model
+
+
+def _scales_by_feature(stages: Stages) -> Array:
+    by_feature = replace(stages.few.judge, mode="ard")
+    reference = reference_of(replace(stages.few, settings=by_feature))
+    if reference is not None:
+        return reference.scales
+    return begin(stages, by_feature=True).on_more.scales
 
 
 def _bound(data: TrainingSet, distances: Distances) -> WeightBound | None:

@@ -11,7 +11,6 @@ from functools import cached_property
 import numpy as np
 
 from relvec.kernel_learning import better_scales
-from relvec.kernel_search.reference import ReferenceProjection
 from relvec.kernel_search.scalable import scalable
 from relvec.kernel_search.starts import Distances, given_shape, natural_shape
 from relvec.kernel_search.trials import Trial, Trials
@@ -73,28 +72,6 @@ class Search:
         best = self._walked(best, first, widths[:middle][::-1])
         step = np.log(widths[-1] / widths[0]) / max(1, len(widths) - 1)
         return best, float(step)
-
-    def by_process(self, known: Trial | None, *, several: bool) -> Trial | None:
-        """With the scales of most evidence before any function is selected.
-
-        None where that evidence has no simple form, or another criterion is to judge.
-        A trial with one length scale is known, perhaps, from which to begin.
-        Of several fits with these scales it is the one closest to the process.
-        """
-        trials = self.trials
-        noise = trials.data.likelihood.parameter_ceiling
-        judge = trials.judge.criterion == "auto"
-        constant = not trials.data.root_mean_squares.all()
-        if noise is None or not judge or len(trials.spec.kernels) > 1 or constant:
-            return None
-        starts = self.distances.starts(trials.judge.n_restarts)
-        if known is not None and self.has_shape(known.scales):
-            starts = [self.as_own(known).scales]
-        reference = ReferenceProjection.by_process(
-            trials, starts, self.distances.allowed, tied=not self.by_feature
-        )
-        first = trials.of(reference.scales)
-        return reference.closest(first) if several else first
 
     def others(self, best: Trial) -> list[Trial]:
         """The next best of the widths tried, to begin with as well."""

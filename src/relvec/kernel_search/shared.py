@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from relvec.kernel_search.reference import Reference
 from relvec.kernel_search.relevance import feature_relevance, length_scales
 from relvec.kernel_search.search import Search, by_loss
 from relvec.kernel_search.trials import STOPPED, Trial, Trials
@@ -64,17 +65,12 @@ class Begun:
 
 def learn_shared(everything: Trials) -> FittedModel:
     """The model with the best length scales found."""
-    mode = everything.judge.mode
     stages = Stages.of(everything)
-    several = stages.few.seen_rows.shape[1] > 1
-    by_feature = mode != "width" and several
-    begun: list[Begun] = []
-    if mode != "ard" or not several:
-        begun.append(begin(stages, by_feature=False))
-    if by_feature:
-        begun.append(begin(stages, by_feature=True, known=begun[0] if begun else None))
-    chosen = _better(begun)
-    best = _finished(stages, chosen)
+    reference = reference_of(stages.few)
+    if reference is not None:
+        best = _by_reference(stages, reference)
+    else:
+        best = _by_criterion(stages)
     if len(stages.most.data) < len(everything.data):
         last = _of_all(everything, best)
     else:
@@ -82,9 +78,46 @@ def learn_shared(everything: Trials) -> FittedModel:
     model = described(last, stages.most, stages.done)
     kernel = best.kernels[everything.index]
     model = replace(model, learned=replace(model.learned, kernel=kernel))
-    search = Search(stages.few, by_feature=chosen.by_feature)
+    search = Search(stages.few, by_feature=len(best.scales) > 1)
     remark = search.distances.remark(best.scales)
     return model.remarked(remark) if len(model.indices) else model
+
+
+def reference_of(trials: Trials) -> Reference | None:
+    """The process that proposes scales; None where a criterion chooses from a grid."""
+    if trials.judge.criterion != "auto" or len(trials.spec.kernels) > 1:
+        return None
+    return Reference.of(trials)
+
+
+def _by_reference(stages: Stages, reference: Reference) -> Trial:
+    """With the scales of a process, and as good as it on the rows that it has seen."""
+    trials, scales = stages.most, reference.scales
+    limited = trials is not stages.few and trials.spec.deadline.limited
+    # What few rows have to say is there in time.
+    before = stages.few.of(scales) if limited else None
+    trial = trials.of(scales, before)
+    if reference.surpasses(trial):
+        others = [trials.of(scales, each) for each in reference.beginnings()]
+        trial = min([trial, *others], key=reference.distance)
+    full = trial.n_vectors > _FULL * trials.data.weight.sum()
+    if full or not reference.by_feature or trials is stages.few:
+        return trial
+    # Of rows that the process has not seen there is more to be learned.
+    search = Search(trials, by_feature=True)
+    return search.along_gradient(trial, _CYCLES_OF_PART, warm=True)
+
+
+def _by_criterion(stages: Stages) -> Trial:
+    """The best of a grid of scales, and of what the gradient finds from there."""
+    mode = stages.few.judge.mode
+    several = stages.few.seen_rows.shape[1] > 1
+    begun: list[Begun] = []
+    if mode != "ard" or not several:
+        begun.append(begin(stages, by_feature=False))
+    if mode != "width" and several:
+        begun.append(begin(stages, by_feature=True, known=begun[0] if begun else None))
+    return _finished(stages, _better(begun))
 
 
 def _better(begun: list[Begun]) -> Begun:
@@ -98,10 +131,6 @@ def _better(begun: list[Begun]) -> Begun:
 def begin(stages: Stages, *, by_feature: bool, known: Begun | None = None) -> Begun:
     """One width for all features, or more; the first may be known already."""
     search = Search(stages.few, by_feature=by_feature)
-    start = None if known is None else known.on_few
-    few = search.by_process(start, several=stages.few is stages.most)
-    if few is not None:
-        return _proposed(stages, few, by_feature)
     if known is not None and search.has_shape(known.on_few.scales):
         few, step = search.as_own(known.on_few), 0.0
     else:
@@ -121,17 +150,6 @@ def begin(stages: Stages, *, by_feature: bool, known: Begun | None = None) -> Be
             starts += search.others(few)
         paths = (search.along_gradient(start, cycles) for start in starts)
         more = min(paths, key=by_loss)
-    return Begun(few, more, by_feature)
-
-
-def _proposed(stages: Stages, few: Trial, by_feature: bool) -> Begun:
-    """The same scales on more rows."""
-    more = few
-    if stages.more is not stages.few:
-        search = Search(stages.more, by_feature=by_feature)
-        more = search.tried(few.scales, few)
-        if by_feature:
-            more = search.along_gradient(more, _CYCLES_OF_PART)
     return Begun(few, more, by_feature)
 
 

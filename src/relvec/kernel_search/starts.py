@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.spatial.distance import pdist
+from scipy.spatial.distance import pdist, squareform
 
 from relvec.chance import generator
 from relvec.kernel_learning import Range
@@ -32,6 +32,8 @@ class Distances:
     near: float
     median: float
     far: float
+    nearest: float  # the median distance of a row to the one nearest to it
+    n_features: int
 
     @classmethod
     def of(cls, rows: Array, shape: Array, seed: int) -> "Distances":
@@ -42,9 +44,13 @@ class Distances:
             rows = rows[drawing.choice(len(rows), _MOST_ROWS, replace=False)]
         distances = pdist(rows / shape)
         if len(distances) == 0:
-            return cls(shape, 1.0, 1.0, 1.0)
+            return cls(shape, 1.0, 1.0, 1.0, 1.0, rows.shape[1])
         near, median, far = np.quantile(distances, [_NEAR, 0.5, _FAR])
-        return cls(shape, float(near), float(median), float(far))
+        square = squareform(distances)
+        np.fill_diagonal(square, np.inf)
+        nearest = float(np.median(square.min(axis=0)))
+        found = float(near), float(median), float(far), nearest
+        return cls(shape, *found, rows.shape[1])
 
     def widths(self, number: int) -> Array:
         """So many from narrow to wide, in geometric progression."""
@@ -91,6 +97,25 @@ class Distances:
         narrowest = min(self.median / _NARROWER, _NARROWEST * self.near / 2)
         shape = np.log(self.shape)
         return Range(shape + np.log(narrowest), shape + np.log(_WIDER * self.median))
+
+    @property
+    def shared_by_rows(self) -> Range:
+        """Within which functions of one width reach other rows than their own.
+
+        Narrower, a row explains itself, and noise cannot be told from a signal.
+        """
+        least = np.log(self.shape) + np.log(self.nearest)
+        return Range(np.maximum(self.allowed.low, least), self.allowed.high)
+
+    @property
+    def resolved_by_rows(self) -> Range:
+        """The same for scales of each feature, whose distances are shares of those.
+
+        Twice as much, since others are wider then and rows nearer.
+        """
+        part = np.log(2 * self.nearest) - 0.5 * np.log(max(1, self.n_features))
+        least = np.log(self.shape) + part
+        return Range(np.maximum(self.allowed.low, least), self.allowed.high)
 
     def remark(self, scales: Array) -> str | None:
         """What there is to say of scales that ran as far as they may."""

@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 
 from relvec.evidence import Status
-from relvec.kernel_learning import CRITERIA, Judged
+from relvec.kernel_learning import CRITERIA
 from relvec.kernel_search.learnable import radial, radial_index
 from relvec.kernel_search.settings import Adaptive, LengthScales
 from relvec.kernels import Kernel
@@ -16,10 +16,11 @@ from relvec.modelling import (
     Monitor,
     Specification,
     TrainingSet,
-    fit,
+    judged,
     logger,
+    maximised,
 )
-from relvec.typing import AnyArray, Array, Indices
+from relvec.typing import Array
 
 _FOLDS = 3  # those of the comparison in docs/theory/kernel_learning.md
 # Of a trial; the one that is chosen goes on. Set after a fit on kin8nm took minutes.
@@ -111,7 +112,8 @@ class Trials:
             spec = spec.within(steps)
         if before is not None:
             data = data.with_parameters(before.fit.likelihood.log_parameters)
-        return fit(spec, data, start=before or self.start, monitor=self.monitor)
+        start = before or self.start
+        return maximised(spec, data, start=start, monitor=self.monitor)
 
     def completed(self, trial: Trial) -> FittedModel:
         """Its model, after as many steps as it needs."""
@@ -160,31 +162,3 @@ class Trials:
             )
             total -= float(test.weight @ terms)
         return total / float(self.data.weight.sum())
-
-
-def judged(model: FittedModel, data: TrainingSet) -> Judged:
-    """A fit as criteria see it."""
-    basis, X = model.basis, data.table
-    return Judged(
-        y=data.targets,
-        sample_weight=data.weight,
-        likelihood=model.fit.likelihood,
-        functions=basis(X),
-        posterior=model.posterior,
-        own=equal_pairs(X, model.centres, first=int(basis.bias)),
-        log_evidence=model.log_evidence,
-    )
-
-
-def equal_pairs(X: AnyArray, centres: AnyArray, first: int) -> tuple[Indices, Indices]:
-    """Indices of rows and of the functions, ``first`` on, that are centred on them."""
-    centred: dict[bytes, list[int]] = {}
-    for index, centre in enumerate(np.asarray(centres, dtype=X.dtype), start=first):
-        centred.setdefault(centre.tobytes(), []).append(index)
-    pairs = [
-        (row, function)
-        for row, values in enumerate(np.ascontiguousarray(X))
-        for function in centred.get(values.tobytes(), ())
-    ]
-    rows, functions = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
-    return rows, functions

@@ -16,7 +16,7 @@ from relvec.modelling import (
     Monitor,
     Specification,
     TrainingSet,
-    fit,
+    maximised,
 )
 from relvec.typing import Array
 
@@ -66,7 +66,7 @@ def _mixed(
     """The model of one kernel, mixed with these weights."""
     mixture: Kernel = Mixture(spec.kernels, weights)
     mixed = replace(spec, kernels=(mixture,))
-    model = fit(mixed, data, start=start, monitor=monitor)
+    model = maximised(mixed, data, start=start, monitor=monitor)
     return replace(model, learned=Learned(weights=weights))
 
 

@@ -1,6 +1,7 @@
 """Fitting as a function: a specification and rows in, a fitted model out."""
 
 from relvec.modelling.accumulation import Accumulated
+from relvec.modelling.calibration import calibrated
 from relvec.modelling.candidates import AtRows, Candidates, Centres, Given, InColumns
 from relvec.modelling.coupling import ONE_AGAINST, coupling_for
 from relvec.modelling.families import (
@@ -10,8 +11,9 @@ from relvec.modelling.families import (
     Regression,
     class_family,
 )
-from relvec.modelling.fit import fit, fit_accumulated, fit_candidates
+from relvec.modelling.fit import fit, fit_accumulated, fit_candidates, maximised
 from relvec.modelling.fitted import FittedModel, Learned
+from relvec.modelling.leave_one_out import equal_pairs, judged
 from relvec.modelling.lost_classes import remark_on_lost_classes
 from relvec.modelling.monitor import Monitor, heard, logged, logger, silent
 from relvec.modelling.pairwise import Fit, PairwiseModel, fit_pairwise
@@ -44,8 +46,10 @@ __all__ = [
     "Specification",
     "TrainingRows",
     "TrainingSet",
+    "calibrated",
     "class_family",
     "coupling_for",
+    "equal_pairs",
     "fit",
     "fit_accumulated",
     "fit_candidates",
@@ -53,8 +57,10 @@ __all__ = [
     "heard",
     "in_arrays",
     "in_blocks",
+    "judged",
     "logged",
     "logger",
+    "maximised",
     "remark_on_lost_classes",
     "silent",
     "targets_of",

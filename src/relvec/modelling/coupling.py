@@ -8,7 +8,6 @@ import numpy as np
 from scipy.special import expit, log_expit, logsumexp
 
 from relvec.basis import blocks
-from relvec.likelihoods.logistic_integral import moderated_log_odds
 from relvec.typing import AnyArray, Array, Indices
 
 ONE_AGAINST = ("ovr", "ovo")
@@ -31,8 +30,8 @@ class Coupling(Protocol):
     def binary(self, classes: Indices, number: int) -> tuple[Indices, Indices]:
         """The rows of a binary model, by the classes of all, and their two classes."""
 
-    def decision(self, mean: Array, variance: Array) -> Array:
-        """Log probabilities (N, K) from latent values (N, models)."""
+    def decision(self, odds: Array) -> Array:
+        """Log probabilities (N, K) from log odds of every model (N, models)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,9 +49,9 @@ class Rest:
     def binary(self, classes: Indices, number: int) -> tuple[Indices, Indices]:
         return np.arange(len(classes)), (classes == number).astype(np.intp)
 
-    def decision(self, mean: Array, variance: Array) -> Array:
+    def decision(self, odds: Array) -> Array:
         # Logarithms, since far from a class its probability may underflow.
-        log_p = log_expit(_log_odds(mean, variance))
+        log_p = log_expit(odds)
         return np.asarray(log_p - logsumexp(log_p, axis=1, keepdims=True))
 
 
@@ -72,8 +71,8 @@ class Pairs:
         rows = np.flatnonzero((classes == first) | (classes == second))
         return rows, (classes[rows] == second).astype(np.intp)
 
-    def decision(self, mean: Array, variance: Array) -> Array:
-        odds, n_classes = _log_odds(mean, variance), len(self.labels)
+    def decision(self, odds: Array) -> Array:
+        n_classes = len(self.labels)
         p = np.empty((len(odds), n_classes))
         for rows in blocks(len(odds), 4 * (n_classes + 1) ** 2):
             p[rows] = coupled(odds[rows], n_classes)
@@ -109,8 +108,3 @@ def coupled(odds: Array, n_classes: int) -> Array:
     target[:, -1] = 1
     p = np.maximum(np.linalg.solve(system, target)[:, :-1, 0], _LEAST_PROBABILITY)
     return np.asarray(p / p.sum(axis=1, keepdims=True))
-
-
-def _log_odds(mean: Array, variance: Array) -> Array:
-    odds = moderated_log_odds(mean.ravel(), variance.ravel())
-    return odds.reshape(mean.shape)

@@ -80,7 +80,12 @@ class PairwiseModel:
 
     def predictive(self, X: AnyArray | RowBlocks) -> ClassDistribution:
         """The distribution of the classes of some rows."""
-        decision = self.coupling.decision(*latent_of(self, X))
+        latent = latent_of(self, X)
+        odds = [
+            one.family.predictive(*(values[:, [number]] for values in latent)).decision
+            for number, one in enumerate(self.models)
+        ]
+        decision = self.coupling.decision(np.column_stack(odds))
         return ClassDistribution(self.coupling.labels, decision)
 
     @property

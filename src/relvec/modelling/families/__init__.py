@@ -1,6 +1,6 @@
 """From targets to a likelihood, and from latent values to a predictive distribution."""
 
-from relvec.modelling.families.base import Family
+from relvec.modelling.families.base import Family, LeftOut
 from relvec.modelling.families.classes import (
     SINGLE_MODELS,
     ClassFamily,
@@ -13,6 +13,7 @@ __all__ = [
     "SINGLE_MODELS",
     "ClassFamily",
     "Family",
+    "LeftOut",
     "Mrvm1",
     "Regression",
     "class_family",

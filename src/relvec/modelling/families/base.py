@@ -1,11 +1,26 @@
 """What every family of targets has to say."""
 
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from relvec.likelihoods import Likelihood
 from relvec.modelling.training_rows import TrainingRows
 from relvec.modelling.training_set import TrainingSet
 from relvec.typing import AnyArray, Array
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """Rows as a model predicts them without themselves."""
+
+    targets: Array  # (N, outputs)
+    mean: Array  # (N, outputs) of latent values
+    variance: Array  # (N, outputs)
+    fitted: tuple[Array, Array]  # mean and variance with them
+    weight: Array  # (N,)
+    n_functions: int  # of the model
+    n_parameters: float  # of these, effective, for each output
+    n_observations: float  # that it was fitted to
 
 
 class Family(Protocol):
@@ -22,11 +37,19 @@ class Family(Protocol):
     def encoded(self, rows: TrainingRows, y: AnyArray) -> TrainingSet:
         """Rows with their targets as the outputs of a likelihood."""
 
-    def fitted(self, likelihood: Likelihood, noise_freedom: float) -> "Family":
-        """The same with the parameters that were found."""
+    def fitted(
+        self, likelihood: Likelihood, noise_freedom: float, *, prior: bool
+    ) -> "Family":
+        """The same with the parameters that were found, perhaps with a prior."""
+
+    def calibrated(self, left_out: LeftOut) -> "Family":
+        """The same with predictions as uncertain as rows left out ask for."""
 
     def output_weights(self, mean: Array) -> Array:
         """Weights (outputs, n) of the model as users know them, functions last."""
+
+    def expected(self, mean: Array, variance: Array) -> Array:
+        """Outputs (N, outputs) to be expected for latent values."""
 
     def predictive(self, mean: Array, variance: Array) -> Any:
         """The distribution of targets for latent values (N, outputs)."""

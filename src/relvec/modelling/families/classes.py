@@ -1,7 +1,7 @@
 """Classes as one model of all: their outputs, and what latent values make of them."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
@@ -17,6 +17,8 @@ from relvec.likelihoods import (
 from relvec.likelihoods.logistic_integral import moderated_log_odds
 from relvec.likelihoods.multinomial_probit import contrasts
 from relvec.likelihoods.softmax import softmax_probabilities
+from relvec.modelling.families.base import LeftOut
+from relvec.modelling.families.probabilities import Doubt, Losses, as_log_p
 from relvec.modelling.predictive import ClassDistribution, decision_of
 from relvec.modelling.training_rows import TrainingRows
 from relvec.modelling.training_set import TrainingSet
@@ -61,6 +63,7 @@ class ClassFamily(ABC):
     """Classes, of which rows have the indices as their targets."""
 
     labels: AnyArray  # (K,)
+    doubt: Doubt | None = field(default=None, kw_only=True)
     price: ClassVar[float] = 0.0
 
     @property
@@ -75,18 +78,39 @@ class ClassFamily(ABC):
     def encoded(self, rows: TrainingRows, y: AnyArray) -> TrainingSet:
         return TrainingSet(rows, self.outputs(y), self.likelihood)
 
-    def fitted(self, likelihood: Likelihood, noise_freedom: float) -> "ClassFamily":
+    def fitted(
+        self, likelihood: Likelihood, noise_freedom: float, *, prior: bool
+    ) -> "ClassFamily":
         return self
+
+    def calibrated(self, left_out: LeftOut) -> "ClassFamily":
+        codes = self.outputs(np.arange(len(self.labels)))
+        squares = ((left_out.targets[:, None] - codes) ** 2).sum(axis=2)
+        losses = Losses(
+            fitted=as_log_p(self.decision(*left_out.fitted)),
+            left_out=as_log_p(self.decision(left_out.mean, left_out.variance)),
+            classes=np.argmin(squares, axis=1),
+            weight=left_out.weight,
+            spent=left_out.n_parameters / left_out.n_observations,
+        )
+        return replace(self, doubt=losses.doubt())
 
     def output_weights(self, mean: Array) -> Array:
         return mean
 
+    def expected(self, mean: Array, variance: Array) -> Array:
+        p = self.predictive(mean, variance).probabilities
+        return p @ self.outputs(np.arange(len(self.labels)))
+
     def predictive(self, mean: Array, variance: Array) -> ClassDistribution:
-        return ClassDistribution(self.labels, self.decision(mean, variance))
+        decision = self.decision(mean, variance)
+        if self.doubt is not None:
+            decision = self.doubt.applied(decision)
+        return ClassDistribution(self.labels, decision)
 
     @abstractmethod
     def decision(self, mean: Array, variance: Array) -> Array:
-        """Log odds (N,) of two classes, or log probabilities (N, K)."""
+        """Log odds (N,) of two classes, or log probabilities (N, K), of the model."""
 
 
 class TwoClasses(ClassFamily):

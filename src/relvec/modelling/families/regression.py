@@ -6,6 +6,8 @@ from typing import ClassVar
 import numpy as np
 
 from relvec.likelihoods import Gaussian, Likelihood, gaussian_noise
+from relvec.modelling.families.base import LeftOut
+from relvec.modelling.families.noise import corrected_noise
 from relvec.modelling.predictive import TargetDistribution, variance_factor
 from relvec.modelling.training_rows import TrainingRows
 from relvec.modelling.training_set import TrainingSet
@@ -21,6 +23,7 @@ class Regression:
     centred: bool = True  # targets, by their weighted mean
     initial_noise_variance: float | None = None
     degrees_of_freedom: float = np.inf  # of a noise that is integrated out
+    estimated: bool = False  # whether the noise was, from residuals alone
     labels: ClassVar[None] = None
     price: ClassVar[float] = 0.0
 
@@ -39,15 +42,38 @@ class Regression:
         )
         return TrainingSet(rows, targets, noise, offset)
 
-    def fitted(self, likelihood: Likelihood, noise_freedom: float) -> "Regression":
+    def fitted(
+        self, likelihood: Likelihood, noise_freedom: float, *, prior: bool
+    ) -> "Regression":
         assert isinstance(likelihood, Gaussian)
         freedom = noise_freedom if likelihood.estimated else np.inf
         # From 1/E[β] to E[1/β].
         variance = float(likelihood.noise_variance[0]) * variance_factor(freedom)
-        return replace(self, noise_variance=variance, degrees_of_freedom=freedom)
+        return replace(
+            self,
+            noise_variance=variance,
+            degrees_of_freedom=freedom,
+            estimated=likelihood.estimated and not prior,
+        )
+
+    def calibrated(self, left_out: LeftOut) -> "Regression":
+        """With as much noise as errors of rows left out have, if it was estimated."""
+        assert not isinstance(self.noise_variance, str)
+        if not self.estimated:
+            return self
+        noise = corrected_noise(
+            self.noise_variance,
+            left_out,
+            centred=self.centred,
+            degrees_of_freedom=self.degrees_of_freedom,
+        )
+        return replace(self, noise_variance=noise)
 
     def output_weights(self, mean: Array) -> Array:
         return mean[0]
+
+    def expected(self, mean: Array, variance: Array) -> Array:
+        return mean
 
     def predictive(self, mean: Array, variance: Array) -> TargetDistribution:
         assert not isinstance(self.noise_variance, str)
