@@ -204,7 +204,7 @@ class TestMrvm1:
         X, y = load_iris(return_X_y=True)
         losses = {}
         for posterior in ("mode", "moments"):
-            model = RVC(multi_class=Mrvm1(posterior))
+            model = RVC(gamma="scale", multi_class=Mrvm1(posterior))
             scaled = make_pipeline(StandardScaler(), model)
             p = cross_val_predict(scaled, X, y, cv=FOLDS, method="predict_proba")
             losses[posterior] = log_loss(y, p)

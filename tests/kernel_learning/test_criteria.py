@@ -170,3 +170,57 @@ def test_a_weight_counts_as_repetitions_for_the_sparsest(rng):
         repeated = [np.repeat(loss, counts) for loss in losses]
         expected = sparsest(repeated, np.ones(counts.sum()))
         assert sparsest(losses, counts.astype(float)) == expected
+
+
+class TestWithoutRows:
+    """Means and variances of rows by the others, for Gaussian noise."""
+
+    def judged(self, functions, weight, own):
+        y = np.linspace(-1, 2, len(functions))[:, None]
+        likelihood, alpha = Gaussian(np.array([4.0])), np.ones(functions.shape[1])
+        posterior = fitted(likelihood, y, weight, functions, alpha)
+        return Judged(y, weight, likelihood, functions, posterior, own, 0.0)
+
+    def refitted(self, fit, row, kept):
+        weight = fit.sample_weight - (np.arange(len(fit.y)) == row)
+        alpha = fit.posterior.prior_precision[kept]
+        functions = fit.functions[:, kept]
+        without = fitted(fit.likelihood, fit.y, weight, functions, alpha)
+        return np.ravel(without.predict(functions[[row]]))
+
+    @pytest.mark.parametrize(("beside", "part"), [(0.0, 1.0), (0.8, 0.36**0.25)])
+    def test_a_function_is_lost_as_far_as_no_other_takes_its_place(self, beside, part):
+        functions = np.ones((12, 2))
+        functions[:, 1] = 0.0
+        functions[3, 1], functions[4, 1] = 1.0, beside
+        fit = self.judged(functions, np.ones(12), (np.array([3]), np.array([1])))
+        kept = self.refitted(fit, 3, [0, 1])
+        removed = self.refitted(fit, 3, [0])
+        mean, variance = (values[3, 0] for values in fit.without_rows)
+
+        assert_allclose([mean, variance], kept + part * (removed - kept))
+
+    @pytest.mark.parametrize("as_weight", [True, False])
+    def test_of_a_row_that_counts_twice_one_is_left(self, as_weight):
+        functions, weight = np.ones((12, 2)), np.ones(12)
+        functions[:, 1] = 0.0
+        functions[3, 1] = 1.0
+        own = np.array([3]), np.array([1])
+        if as_weight:
+            weight[3] = 2.0
+        else:
+            functions[4, 1] = 1.0
+            own = np.array([3, 4]), np.array([1, 1])
+        fit = self.judged(functions, weight, own)
+        kept = self.refitted(fit, 3, [0, 1])
+
+        assert_allclose([each[3, 0] for each in fit.without_rows], kept)
+
+    def test_functions_that_are_a_third_of_the_rows_have_none_to_spare(self):
+        functions = np.exp(-0.01 * np.subtract.outer(np.arange(9.0), [1, 4, 7]) ** 2)
+        own = np.array([1, 4, 7]), np.arange(3)
+        fit = self.judged(functions, np.ones(9), own)
+
+        assert_allclose(
+            [each[4, 0] for each in fit.without_rows], self.refitted(fit, 4, [0, 2])
+        )

@@ -42,8 +42,9 @@ _DEFAULT_TOL = 1e-4  # as in RVR
 class RVC(ClassifierMixin, SparseKernelModel):
     """Relevance vector classification of two or more classes.
 
-    A kernel classifier that keeps a handful of training rows and returns
-    probabilities that know how certain the model is; there is no C to tune [1]_, [2]_.
+    A kernel classifier that keeps a handful of training rows, learns the width of its
+    kernel and returns probabilities that know how certain the model is; there is
+    nothing to tune [1]_, [2]_.
     Several classes are one model with the same vectors for all [3]_.
 
     Parameters
@@ -69,9 +70,9 @@ default="auto"
         multinomial logit. The others are several models for two classes each: "ovr" has
         one for each class against the rest, whose probabilities are scaled to sum to 1;
         "ovo" one for each pair, coupled by the second method of Wu, Lin and Weng [4]_.
-        Their ``gamma`` is that of all rows, ``max_iter`` is for each and
-        ``max_seconds`` for all. Of two classes both are the model of "auto", which is
-        logistic; of more classes "auto" is "mrvm1".
+        Their ``gamma``, learned or not, is that of all rows, ``max_iter`` is for each
+        and ``max_seconds`` for all. Of two classes both are the model of "auto", which
+        is logistic; of more classes "auto" is "mrvm1".
     design, candidates, tol, max_iter, max_seconds, warm_start, memory_budget, \
 random_state, verbose : object
         How the fit is carried out, as in :class:`RVR`. Low rank does not serve classes:
@@ -137,8 +138,8 @@ random_state, verbose : object
     >>> from relvec import RVC
     >>> from relvec.data import two_mixtures
     >>> X, y = two_mixtures(200, seed=0)
-    >>> model = RVC(gamma=1 / 0.5**2).fit(X, y)
-    >>> len(model.relevance_) < 8
+    >>> model = RVC().fit(X, y)
+    >>> len(model.relevance_) < 10
     True
     >>> bool(model.predict_proba(X[:1])[0, 0] > 0.9)
     True
@@ -335,6 +336,9 @@ random_state, verbose : object
 
     def predict_proba(self, X: Any) -> Array:
         """Probability of each class, the uncertainty of the weights integrated out.
+
+        The frequencies of the classes have as much of a share as rows that are
+        predicted without themselves ask for.
 
         Parameters
         ----------

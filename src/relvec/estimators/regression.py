@@ -14,8 +14,9 @@ from relvec.typing import Array
 class RVR(RegressorMixin, IncrementalModel):
     """Relevance vector regression.
 
-    A kernel model that keeps a handful of training rows, estimates its own noise and
-    returns error bars; there is no C or epsilon to tune [1]_, [2]_.
+    A kernel model that keeps a handful of training rows, learns the width of its
+    kernel, estimates its own noise and returns error bars; there is nothing to tune
+    [1]_, [2]_.
 
     Parameters
     ----------
@@ -27,9 +28,11 @@ class RVR(RegressorMixin, IncrementalModel):
         their kernel values. Rows that are no numbers reach it as arrays of objects.
         A list makes one dictionary of several kernels, on the same centres. With None
         the features themselves are the dictionary: sparse linear regression.
-    gamma : {"scale", "auto"} or float, default="scale"
-        Coefficient of the kernels by name that have one: ``"scale"`` is
-        1 / (n_features · X.var()), ``"auto"`` is 1 / n_features.
+    gamma : {"learn", "scale", "auto"} or float, default="learn"
+        Coefficient of the kernels by name that have one. ``"learn"`` learns the length
+        scale of "rbf", or one of each feature where the data pay for them; for all
+        other kernels it is ``"scale"``, 1 / (n_features · X.var()). ``"auto"`` is
+        1 / n_features, as in :class:`sklearn.svm.SVR`.
     degree : int, default=3
         Degree of "poly".
     coef0 : float, default=0.0
@@ -38,11 +41,12 @@ class RVR(RegressorMixin, IncrementalModel):
         Centre ``y`` by its weighted mean and let a constant be one of the candidates.
     kernel_learning : {"width", "ard", "auto", "adaptive", "adaptive-ard", "weights"}, \
 LengthScales or Adaptive, optional
-        What is learned of the kernel during the fit: one length scale, one for each
-        feature, the better of these two; one for each vector, or for each vector and
-        feature. In a list the one kernel that has length scales learns. With "weights"
-        a list of kernels is mixed into one, a convex combination whose weights are
-        learned from the evidence; otherwise each has functions of its own.
+        What is learned of the kernel during the fit, whatever ``gamma`` is: one length
+        scale, one for each feature, the better of these two; one for each vector, or
+        for each vector and feature. In a list the one kernel that has length scales
+        learns. With "weights" a list of kernels is mixed into one, a convex combination
+        whose weights are learned from the evidence; otherwise each has functions of its
+        own.
         A :class:`LengthScales` says how kernels are judged and where the search begins;
         an :class:`Adaptive` is the algorithm of [3]_.
     solver : {"sequential", "mackay", "em", "variational"}, BottomUp or TopDown, \
@@ -105,7 +109,7 @@ default="auto"
         Weights of the kernels, for ``kernel_learning="weights"``.
     kernel_ : Kernel
         The kernel with the length scales that were learned, where all vectors share
-        them: for "width", "ard" and "auto".
+        them: for ``gamma="learn"``, "width", "ard" and "auto".
     length_scales_ : ndarray of shape (n_vectors,) or (n_vectors, n_features)
         Learned length scales of each vector, or of each and each feature that the
         kernel sees; nan for vectors of kernels without. Not for "weights".
@@ -128,10 +132,12 @@ default="auto"
     intercept_precision_ : float
         Precision of the constant's prior; infinite if the constant is not a vector.
     noise_variance_ : float
-        Variance of the noise.
+        Variance of the noise, corrected by rows that are predicted without themselves;
+        what the evidence has is the last of ``history_["noise_std"]``.
     degrees_of_freedom_ : float
-        Of the Student-t distribution of predictions with ``solver="variational"``,
-        which integrates the noise out; infinite, so Gaussian, for the others.
+        Of the Student-t distribution of predictions, with ``solver="variational"``,
+        which integrates the noise out, and where fewer than 60 observations are left
+        to estimate it from; otherwise infinite, so Gaussian.
     log_evidence_ : float
         Log marginal likelihood with all constants, in the units of ``y``.
     n_iter_ : int
@@ -175,8 +181,8 @@ default="auto"
     >>> from relvec import RVR
     >>> from relvec.data import noisy_sinc
     >>> X, y = noisy_sinc(100, seed=0)
-    >>> model = RVR(gamma=1 / 3**2).fit(X, y)
-    >>> len(model.relevance_) < 10
+    >>> model = RVR().fit(X, y)
+    >>> len(model.relevance_) < 12
     True
     >>> mean, std = model.predict(X[:2], return_std=True)
     >>> std.round(1)
@@ -296,7 +302,7 @@ default="auto"
         -------
         lower, upper : ndarray of shape (n_samples,)
             Quantiles of a Gaussian; of a Student-t distribution with
-            ``degrees_of_freedom_`` where the noise was integrated out.
+            ``degrees_of_freedom_`` where these are finite.
 
         Examples
         --------

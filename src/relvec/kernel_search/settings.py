@@ -26,8 +26,8 @@ class LengthScales(Parametric):
         What judges the kernels that are tried: leave-one-out, without a row and the
         function centred on it, in closed form; generalised cross-validation in which
         each function costs three observations; the evidence, which prefers narrow
-        kernels; or three folds. "auto" is the sum of the first two, of kernels that a
-        Gaussian process proposes; in a list, and for known noise, of a grid.
+        kernels; or three folds. "auto" is the evidence of a Gaussian process with the
+        kernel as its covariance; in a list the sum of the first two, over a grid.
         Length scales of each vector's own are not judged by "cv".
     n_restarts : int, default=10
         How many widths to begin with. With 1 there is no grid: one width, from the

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from relvec.evidence import Solver
 from relvec.modelling.families import LeftOut
 from relvec.modelling.fitted import FittedModel
 from relvec.modelling.leave_one_out import judged
@@ -25,7 +26,8 @@ def calibrated(
 ) -> FittedModel:
     """The model with the predictions of its family corrected."""
     rows = data.rows
-    if not (rows.in_memory or len(rows.sample.indices)):
+    known = rows.in_memory or len(rows.sample.indices) > 0
+    if noise_has_prior(spec.solver) or not known:
         return model
     size = 8 * _ARRAYS * (len(model.basis) + rows.n_features + 1)
     part = data.drawn(min(_MOST_ROWS, max(1, int(spec.budget.bytes // size))))
@@ -42,3 +44,10 @@ def calibrated(
         n_observations=model.fit.n_observations,
     )
     return replace(model, family=model.family.calibrated(left_out))
+
+
+def noise_has_prior(solver: Solver) -> bool:
+    """Whether a solver has been told of the noise, or integrates it out."""
+    return bool(solver.prior.c or solver.prior.d) or np.isfinite(
+        solver.noise_freedom(1.0)
+    )

@@ -8,7 +8,7 @@ from relvec.design import DesignMatrix
 from relvec.evidence import EvidenceFit, Problem, Search, solved
 from relvec.linalg import single_threaded
 from relvec.modelling.accumulation import Accumulated
-from relvec.modelling.calibration import calibrated
+from relvec.modelling.calibration import calibrated, noise_has_prior
 from relvec.modelling.candidates import Candidates, held
 from relvec.modelling.families import Regression
 from relvec.modelling.fitted import FittedModel
@@ -100,13 +100,12 @@ class _Named:
         basis = candidates.basis.subset(active)
         functions = active[basis.bias :] - candidates.basis.bias
         freedom = spec.solver.noise_freedom(fit.n_observations)
-        prior = np.isfinite(freedom) or "hyperprior" in spec.solver.noise_settings
+        if not noise_has_prior(spec.solver):
+            freedom = _freedom(fit)
         return FittedModel(
             basis=basis,
             fit=fit,
-            family=spec.family.fitted(
-                fit.likelihood, freedom if prior else _freedom(fit), prior=bool(prior)
-            ),
+            family=spec.family.fitted(fit.likelihood, freedom),
             offset=self.offset,
             indices=candidates.indices[functions],
             kernel_indices=candidates.kernels[functions],

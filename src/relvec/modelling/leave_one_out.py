@@ -28,9 +28,10 @@ def judged(
     return Judged(
         y=data.targets,
         sample_weight=data.weight,
-        likelihood=model.fit.likelihood,
+        # Copies, since the model is not to keep what is computed on the way.
+        likelihood=model.fit.likelihood.rescaled(1.0),
         functions=basis.sparse(X).toarray() if basis.compact else basis(X),
-        posterior=replace(model.posterior),  # whose factors are not to be kept
+        posterior=replace(model.posterior),
         own=own,
         log_evidence=model.log_evidence,
     )

@@ -37,10 +37,8 @@ class Family(Protocol):
     def encoded(self, rows: TrainingRows, y: AnyArray) -> TrainingSet:
         """Rows with their targets as the outputs of a likelihood."""
 
-    def fitted(
-        self, likelihood: Likelihood, noise_freedom: float, *, prior: bool
-    ) -> "Family":
-        """The same with the parameters that were found, perhaps with a prior."""
+    def fitted(self, likelihood: Likelihood, noise_freedom: float) -> "Family":
+        """The same with the parameters that were found."""
 
     def calibrated(self, left_out: LeftOut) -> "Family":
         """The same with predictions as uncertain as rows left out ask for."""

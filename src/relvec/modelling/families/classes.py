@@ -78,9 +78,7 @@ class ClassFamily(ABC):
     def encoded(self, rows: TrainingRows, y: AnyArray) -> TrainingSet:
         return TrainingSet(rows, self.outputs(y), self.likelihood)
 
-    def fitted(
-        self, likelihood: Likelihood, noise_freedom: float, *, prior: bool
-    ) -> "ClassFamily":
+    def fitted(self, likelihood: Likelihood, noise_freedom: float) -> "ClassFamily":
         return self
 
     def calibrated(self, left_out: LeftOut) -> "ClassFamily":

@@ -23,7 +23,7 @@ class Regression:
     centred: bool = True  # targets, by their weighted mean
     initial_noise_variance: float | None = None
     degrees_of_freedom: float = np.inf  # of a noise that is integrated out
-    estimated: bool = False  # whether the noise was, from residuals alone
+    estimated: bool = False  # whether the noise was
     labels: ClassVar[None] = None
     price: ClassVar[float] = 0.0
 
@@ -42,9 +42,7 @@ class Regression:
         )
         return TrainingSet(rows, targets, noise, offset)
 
-    def fitted(
-        self, likelihood: Likelihood, noise_freedom: float, *, prior: bool
-    ) -> "Regression":
+    def fitted(self, likelihood: Likelihood, noise_freedom: float) -> "Regression":
         assert isinstance(likelihood, Gaussian)
         freedom = noise_freedom if likelihood.estimated else np.inf
         # From 1/E[β] to E[1/β].
@@ -53,7 +51,7 @@ class Regression:
             self,
             noise_variance=variance,
             degrees_of_freedom=freedom,
-            estimated=likelihood.estimated and not prior,
+            estimated=likelihood.estimated,
         )
 
     def calibrated(self, left_out: LeftOut) -> "Regression":
