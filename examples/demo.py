@@ -48,9 +48,9 @@ def circle(ax, points, label):
 def regression(folder):
     X, y = noisy_sinc(100, noise=0.1)
     truth = np.sinc(X[:, 0] / np.pi)
-    rvr, rvr_seconds = timed_fit(RVR(gamma=1 / 3**2), X, y)
-    grid = {"C": [0.1, 1, 10, 100], "epsilon": [0.01, 0.03, 0.1, 0.3]}
-    search = GridSearchCV(SVR(gamma=1 / 3**2), grid, cv=FOLDS)
+    rvr, rvr_seconds = timed_fit(RVR(), X, y)
+    grid = {"C": [1, 10, 100], "epsilon": [0.03, 0.1], "gamma": [0.03, 0.1, 0.3, 1]}
+    search = GridSearchCV(SVR(), grid, cv=FOLDS)
     svr, svr_seconds = timed_fit(search, X, y)
     rvr_error, svr_error = (
         np.sqrt(np.mean((model.predict(X) - truth) ** 2)) for model in (rvr, svr)
@@ -80,8 +80,9 @@ def regression(folder):
 def classification(folder):
     X, y = two_mixtures(250)
     X_test, y_test = two_mixtures(5000, seed=1)
-    rvc, rvc_seconds = timed_fit(RVC(gamma=1 / 0.5**2), X, y)
-    search = GridSearchCV(SVC(gamma=1 / 0.5**2), {"C": [0.1, 1, 10, 100]}, cv=FOLDS)
+    rvc, rvc_seconds = timed_fit(RVC(), X, y)
+    grid = {"C": [0.1, 1, 10, 100], "gamma": [0.3, 1, 3, 10]}
+    search = GridSearchCV(SVC(), grid, cv=FOLDS)
     svc, svc_seconds = timed_fit(search, X, y)
     rvc_error, svc_error = (1 - model.score(X_test, y_test) for model in (rvc, svc))
     loss = log_loss(y_test, rvc.predict_proba(X_test))
