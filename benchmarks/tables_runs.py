@@ -51,7 +51,9 @@ def nystroem(rows, model):
 def for_numbers(seconds, learning=None):
     """All contenders of regression, relvec first; learned kernels if asked for."""
     field = [
-        Contender(RELVEC, lambda _: RVR(max_seconds=seconds), rival=False),
+        Contender(
+            RELVEC, lambda _: RVR(gamma="scale", max_seconds=seconds), rival=False
+        ),
         Contender(MACHINE, lambda _: SVR()),
         Contender(NYSTROEM, lambda rows: nystroem(rows, Ridge())),
         Contender(BOOSTING, lambda _: HistGradientBoostingRegressor(random_state=0)),
@@ -70,7 +72,9 @@ def for_numbers(seconds, learning=None):
 def for_classes(seconds):
     """All contenders of classification, relvec first."""
     return [
-        Contender(RELVEC, lambda _: RVC(max_seconds=seconds), rival=False),
+        Contender(
+            RELVEC, lambda _: RVC(gamma="scale", max_seconds=seconds), rival=False
+        ),
         Contender(MACHINE, lambda _: SVC()),
         Contender(
             NYSTROEM, lambda rows: nystroem(rows, LogisticRegression(max_iter=1000))

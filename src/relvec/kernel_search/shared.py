@@ -101,9 +101,10 @@ def _by_reference(stages: Stages, reference: Reference) -> Trial:
         others = [trials.of(scales, each) for each in reference.beginnings()]
         trial = min([trial, *others], key=reference.distance)
     full = trial.n_vectors > _FULL * trials.data.weight.sum()
-    if full or not reference.by_feature or trials is stages.few:
+    seen = trials is stages.few or not trials.data.likelihood.conjugate
+    if full or seen or not reference.by_feature:
         return trial
-    # Of rows that the process has not seen there is more to be learned.
+    # Of numbers that the process has not seen there is more to be learned.
     search = Search(trials, by_feature=True)
     return search.along_gradient(trial, _CYCLES_OF_PART, warm=True)
 

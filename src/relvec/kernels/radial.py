@@ -56,6 +56,10 @@ class Radial(KernelFunction):
     def _derivative(self, squares: Array) -> Array:
         """f′(s); 0 where it is infinite, at s = 0."""
 
+    def _derivative_beside(self, values: Array, squares: Array) -> Array:
+        """f′(s) where f(s) is known as well, which may tell it."""
+        return self._derivative(squares)
+
     def _profile_gradients(self, squares: Array) -> dict[str, Array]:
         """∂f(s)/∂θ by further parameters θ."""
         return {}

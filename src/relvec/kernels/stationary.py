@@ -54,6 +54,9 @@ class Gaussian(Radial):
     def _derivative(self, squares: Array) -> Array:
         return -0.5 * np.exp(-0.5 * squares)
 
+    def _derivative_beside(self, values: Array, squares: Array) -> Array:
+        return -0.5 * values
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class InverseMultiquadric(Radial):

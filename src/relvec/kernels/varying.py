@@ -57,7 +57,8 @@ class Varying:
         values = apply(self.kernel._profile, squares.copy())
 
         def by_log_scales(gradient: Array) -> Array:
-            pulled = -2 * gradient * self.kernel._derivative(squares)
+            pulled = gradient * self.kernel._derivative_beside(values, squares)
+            pulled *= -2
             if self.scales.shape[1] == 1:
                 return np.einsum("nm,nm->m", pulled, squares)[:, None]
             return self._by_feature(X, pulled)
