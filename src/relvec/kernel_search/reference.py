@@ -146,13 +146,11 @@ def _proposed(trials: Trials, process: GaussianProcess) -> tuple[Proposal, bool]
     """The scales of most evidence, beside what they cost; whether they pay at all."""
     mode, n_features = trials.judge.mode, trials.seen_rows.shape[1]
     conjugate = trials.data.likelihood.conjugate
-    distances = Distances.of(trials.seen_rows, _shape(trials), trials.data.rows.seed)
-    if not conjugate:
-        centre = np.log(distances.centre * distances.shape[:1])
-        process = replace(process, prior=ScalePrior(centre, _PRECISION))
-    starts = distances.starts(trials.judge.n_restarts)
-    tied = process.proposed(starts, distances.shared_by_rows, trials.out_of_time)
-    gain, count = process.gain(tied), len(process.weight)
+    tied, gain, distances = max(
+        (_tied(trials, process, shape) for shape in _shapes(trials)),
+        key=lambda found: found[1],
+    )
+    count = len(process.weight)
     if gain < _PRICE and mode != "ard" and count > _TOO_FEW:
         # What explains nothing may as well be wide.
         return replace(tied, scales=distances.far * distances.shape), False
@@ -168,15 +166,30 @@ def _proposed(trials: Trials, process: GaussianProcess) -> tuple[Proposal, bool]
     return (own if pays else tied), True
 
 
-def _shape(trials: Trials) -> Array:
-    """Ratios of features: as they are given, or by their standard deviations.
+def _tied(
+    trials: Trials, process: GaussianProcess, shape: Array
+) -> tuple[Proposal, float, Distances]:
+    """The best width for features in these ratios, what it gains, and distances."""
+    distances = Distances.of(trials.seen_rows, shape, trials.data.rows.seed)
+    if not trials.data.likelihood.conjugate:
+        centre = np.log(distances.centre * shape[:1])
+        process = replace(process, prior=ScalePrior(centre, _PRECISION))
+    starts = distances.starts(trials.judge.n_restarts)
+    found = process.proposed(starts, distances.shared_by_rows, trials.out_of_time)
+    return found, process.gain(found), distances
 
-    The latter where each feature has its scale, or deviations differ much.
+
+def _shapes(trials: Trials) -> list[Array]:
+    """Ratios of features: as they are given, and by their standard deviations.
+
+    The latter alone where each feature has its scale, and only if they differ much.
     """
     template, rows = trials.template, trials.seen_rows
     given = given_shape(template)
     if trials.judge.mode == "width" or rows.shape[1] == 1:
-        return given
+        return [given]
     natural = natural_shape(template, rows, trials.data.weight)
+    if trials.judge.mode == "ard":
+        return [natural]
     alike = np.ptp(np.log(natural / given)) < _SAME_SHAPE
-    return given if alike and trials.judge.mode != "ard" else natural
+    return [given] if alike else [given, natural]
