@@ -169,3 +169,16 @@ def test_it_ends_where_gram_matrices_have_too_few_digits():
     assert len(states) == 2
     assert not states[-1].model.digits
     assert np.isfinite(states[-1].model.log_evidence)
+
+
+def test_a_beginning_that_is_out_of_digits_is_left():
+    """As that of many wide functions beside hardly any noise."""
+    given = problem_of(0, claimed=1e-9)
+    x = np.linspace(-3, 3, N_ROWS)
+    Phi = np.exp(-0.01 * (x[:, None] - np.linspace(-3, 3, N_FUNCTIONS)) ** 2)
+    design = DenseDesign.weighted(Phi, given.sample_weight)
+    problem = replace(given, design=design, start=np.full(N_FUNCTIONS, 1e-12))
+    state = Joining().init(problem)
+
+    assert len(state.model.active) == 0
+    assert np.isfinite(state.model.log_evidence)

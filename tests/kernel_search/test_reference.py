@@ -139,3 +139,16 @@ def test_time_that_is_out_ends_the_search():
         model = RVR(kernel_learning="ard", max_seconds=1e-6).fit(X, y)
 
     assert len(model.kernel_history_["criterion"]) == 1
+
+
+@pytest.mark.parametrize("estimator", [RVR, RVC])
+def test_a_feature_that_differs_by_rounding_is_constant(estimator):
+    """Its deviation is no unit: rows would be told apart by their last digits."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((500, 3))
+    X[:, 2] = -0.033389
+    y = np.sin(2 * X[:, 0]) + 0.3 * rng.standard_normal(500)
+    model = estimator().fit(X, y if estimator is RVR else y > 0)
+
+    scales = np.ravel(model.kernel_.length_scale)
+    assert scales.min() > 0.1

@@ -15,6 +15,7 @@ it those are seen that are worth something beside each other.
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+from numpy.linalg import LinAlgError
 
 from relvec.evidence.base import Problem, interpolates, started
 from relvec.evidence.moments import Moments, combined_by_output
@@ -117,7 +118,12 @@ class Joining:
 
     def init(self, problem: Problem) -> JoiningState:
         moments = moments_of(problem)
-        found = _ascended(problem, moments, *started(problem), _noise(problem))
+        try:
+            found = _ascended(problem, moments, *started(problem), _noise(problem))
+        except LinAlgError:
+            # What a search begins with may be out of digits, as with hardly any noise.
+            nothing = np.empty(0, dtype=np.intp), np.empty(0)
+            found = _ascended(problem, moments, *nothing, _noise(problem))
         return JoiningState(found, moments, found.log_evidence, self.cold)
 
     def converged(self, problem: Problem, state: JoiningState) -> bool:

@@ -157,5 +157,7 @@ def variances(rows: AnyArray, sample_weight: Array) -> Array:
     """Of every feature; zero where only rounding is left of it."""
     mean = np.average(rows, axis=0, weights=sample_weight)
     found = np.average((rows - mean) ** 2, axis=0, weights=sample_weight)
-    rounding = 8 * np.finfo(float).eps * np.max(np.abs(rows), axis=0, initial=0.0)
+    # That of a mean grows with the number of rows.
+    digits = (8 + len(rows)) * np.finfo(float).eps
+    rounding = digits * np.max(np.abs(rows), axis=0, initial=0.0)
     return np.where(found > rounding**2, found, 0.0)
