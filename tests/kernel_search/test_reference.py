@@ -34,8 +34,8 @@ def learned(monkeypatch, model, X, y):
         references.append(of(given))
         return references[-1]
 
-    def noted_trial(self, scales, before=None):
-        trials.append((tried(self, scales, before), before))
+    def noted_trial(self, scales, before=None, **limits):
+        trials.append((tried(self, scales, before, **limits), before))
         return trials[-1][0]
 
     monkeypatch.setattr(Reference, "of", staticmethod(noted))

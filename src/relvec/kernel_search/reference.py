@@ -148,26 +148,36 @@ def _known_noise(trials: Trials, unit: Array) -> float | None:
 
 def _proposed(trials: Trials, process: GaussianProcess) -> tuple[Proposal, bool]:
     """The scales of most evidence, beside what they cost; whether they pay at all."""
-    mode, n_features = trials.judge.mode, trials.seen_rows.shape[1]
-    conjugate = trials.data.likelihood.conjugate
     tied, gain, distances = max(
         (_tied(trials, process, shape) for shape in _shapes(trials)),
         key=lambda found: found[1],
     )
-    count = len(process.weight)
-    if gain < _PRICE and mode != "ard" and count > _TOO_FEW:
+    found = gain > _PRICE or len(process.weight) <= _TOO_FEW
+    if not found:
         # What explains nothing may as well be wide.
-        return replace(tied, scales=distances.far * distances.shape), False
-    enough = count >= (_ROWS_PER_SCALE if conjugate else _LABELS_PER_SCALE) * n_features
-    if mode == "width" or n_features == 1 or not (enough or mode == "ard"):
-        return tied, True
-    free = replace(process, tied=False)
+        tied, gain = replace(tied, scales=distances.far * distances.shape), 0.0
+    own = _by_feature(trials, process, tied, distances)
+    if own is None:
+        return tied, found
+    price = _PRICE_PER_SCALE * (len(own.scales) - 1) * np.log(len(process.weight))
+    pays = replace(process, tied=False).gain(own) - gain > price
+    return (own, True) if pays or trials.judge.mode == "ard" else (tied, found)
+
+
+def _by_feature(
+    trials: Trials, process: GaussianProcess, tied: Proposal, distances: Distances
+) -> Proposal | None:
+    """With a scale for each feature; None where they are not asked for or too many."""
+    mode, n_features = trials.judge.mode, trials.seen_rows.shape[1]
+    conjugate = trials.data.likelihood.conjugate
+    least = (_ROWS_PER_SCALE if conjugate else _LABELS_PER_SCALE) * n_features
+    enough = len(process.weight) >= least or mode == "ard"
+    if mode == "width" or n_features == 1 or not enough:
+        return None
     starts = [part * tied.scales * np.ones(n_features) for part in _BEGINNINGS]
     allowed = distances.allowed if conjugate else distances.resolved_by_rows
-    own = free.proposed(starts, allowed, trials.out_of_time)
-    price = _PRICE_PER_SCALE * (n_features - 1) * np.log(count)
-    pays = mode == "ard" or free.gain(own) - gain > price
-    return (own if pays else tied), True
+    free = replace(process, tied=False)
+    return free.proposed(starts, allowed, trials.out_of_time)
 
 
 def _tied(

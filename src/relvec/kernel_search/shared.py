@@ -96,7 +96,8 @@ def _by_reference(stages: Stages, reference: Reference) -> Trial:
     limited = trials is not stages.few and trials.spec.deadline.limited
     # What few rows have to say is there in time.
     before = stages.few.of(scales) if limited else None
-    trial = trials.of(scales, before)
+    # Mostly this is the one that stays, and has as many steps as it needs.
+    trial = trials.of(scales, before, steps=None)
     if reference.surpasses(trial):
         others = [trials.of(scales, each) for each in reference.beginnings()]
         trial = min([trial, *others], key=reference.distance)

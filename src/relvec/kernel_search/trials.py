@@ -130,11 +130,16 @@ class Trials:
         """Whether none is left."""
         return self.spec.deadline.passed
 
-    def of(self, scales: Array, before: Trial | None = None) -> Trial:
+    def of(
+        self,
+        scales: Array,
+        before: Trial | None = None,
+        steps: int | None = _MOST_STEPS,
+    ) -> Trial:
         """The model with these length scales, judged."""
         kernels, criterion = self.with_scales(scales), self.judge.criterion
         start = None if before is None else before.model
-        model = self.fitted(self.data, kernels, start, _MOST_STEPS)
+        model = self.fitted(self.data, kernels, start, steps)
         if criterion == "cv":
             loss = self._cross_validated(kernels)
         else:
