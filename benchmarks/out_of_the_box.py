@@ -64,7 +64,7 @@ def measure(ledger, problems, options):
                     (SECTION, problem.key, name, seed),
                     lambda split, make=make: make().fit(split.X, split.y),
                     split,
-                    lambda model, split: judged(model, split, problem.classes),  # noqa: B023
+                    partial(judged, classes=problem.classes),
                 )
 
 

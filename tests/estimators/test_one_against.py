@@ -245,3 +245,17 @@ def test_frames_and_their_names(model):
     assert_allclose(named.predict_proba(frame), model.predict_proba(X))
     with pytest.raises(ValueError, match="feature names should match"):
         named.predict(frame[["b", "a"]])
+
+
+@pytest.mark.parametrize("multi_class", ["ovr", "ovo"])
+def test_all_models_share_the_width_that_is_learned(multi_class):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((90, 2))
+    y = np.arange(90) % 3
+    X[np.arange(90), y % 2] += 2 * y
+    model = RVC(multi_class=multi_class).fit(X, y)
+    kernels = [one.basis.groups[0].kernel for one in model.model_.models]
+
+    assert all(kernel == model.kernel_ for kernel in kernels)
+    assert all(one.kernel_ == model.kernel_ for one in model.estimators_)
+    assert not hasattr(RVC(gamma=1.0, multi_class=multi_class).fit(X, y), "kernel_")

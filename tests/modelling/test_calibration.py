@@ -169,3 +169,13 @@ class TestProbabilities:
         log_p = np.log(expit(np.column_stack([-odds, odds])))
 
         assert Losses(log_p, log_p, classes, np.ones(300), spent=0.01).doubt() is None
+
+    @pytest.mark.parametrize("solver", ["sequential", "variational"])
+    def test_every_solver_has_doubts(self, solver):
+        """Classes have no noise whose prior a solver could have been told of."""
+        rng = np.random.default_rng(0)
+        X = rng.standard_normal((100, 40))
+        y = X[:, 0] + rng.standard_normal(100) > 0
+        model = RVC(gamma=0.05, solver=solver, tol=1e-2).fit(X, y)
+
+        assert model.model_.family.doubt is not None

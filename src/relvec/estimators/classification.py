@@ -27,8 +27,8 @@ from relvec.modelling import (
     TrainingRows,
     class_family,
     coupling_for,
-    fit,
     fit_pairwise,
+    fit_with_learned,
     logged,
     remark_on_lost_classes,
 )
@@ -283,8 +283,8 @@ random_state, verbose : object
         if self._learns_width:
             # One width for all, which all classes together have taught.
             family = class_family("mrvm1", labels)
-            shared = proposed_kernels(spec, family.encoded(rows, classes))
-            kernels, fit_one = [shared] * len(kernels), fit
+            learned = proposed_kernels(spec, family.encoded(rows, classes))
+            kernels, fit_one = [learned] * len(kernels), fit_with_learned
         return fit_pairwise(
             fit_one,
             spec,

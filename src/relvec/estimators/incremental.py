@@ -56,7 +56,8 @@ class IncrementalModel(SparseKernelModel):
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to all rows of this and earlier calls, which need not be kept.
 
-        The first call fixes the dictionary: ``candidates`` drawn from its rows (of
+        The first call fixes the dictionary, its width learned from these rows if
+        ``gamma="learn"``: ``candidates`` drawn from its rows (of
         blocks, those of the first one), at most 2000 of them, or the centres given.
         Later calls add to the inner products of its functions; every call maximises the
         evidence for all rows so far. A call of ``fit`` begins anew.

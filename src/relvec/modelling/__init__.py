@@ -11,7 +11,13 @@ from relvec.modelling.families import (
     Regression,
     class_family,
 )
-from relvec.modelling.fit import fit, fit_accumulated, fit_candidates, maximised
+from relvec.modelling.fit import (
+    fit,
+    fit_accumulated,
+    fit_candidates,
+    fit_with_learned,
+    maximised,
+)
 from relvec.modelling.fitted import FittedModel, Learned
 from relvec.modelling.leave_one_out import equal_pairs, judged
 from relvec.modelling.lost_classes import remark_on_lost_classes
@@ -54,6 +60,7 @@ __all__ = [
     "fit_accumulated",
     "fit_candidates",
     "fit_pairwise",
+    "fit_with_learned",
     "heard",
     "in_arrays",
     "in_blocks",

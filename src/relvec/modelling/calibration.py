@@ -27,7 +27,8 @@ def calibrated(
     """The model with the predictions of its family corrected."""
     rows = data.rows
     known = rows.in_memory or len(rows.sample.indices) > 0
-    if noise_has_prior(spec.solver) or not known:
+    estimated = model.fit.likelihood.parameter_ceiling is not None
+    if not known or (estimated and noise_has_prior(spec.solver)):
         return model
     size = 8 * _ARRAYS * (len(model.basis) + rows.n_features + 1)
     part = data.drawn(min(_MOST_ROWS, max(1, int(spec.budget.bytes // size))))

@@ -1,6 +1,7 @@
 """The one place where kernels, a design, a likelihood and a solver become a model."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from relvec.modelling.accumulation import Accumulated
 from relvec.modelling.calibration import calibrated, noise_has_prior
 from relvec.modelling.candidates import Candidates, held
 from relvec.modelling.families import Regression
-from relvec.modelling.fitted import FittedModel
+from relvec.modelling.fitted import FittedModel, Learned
 from relvec.modelling.monitor import Monitor, silent
 from relvec.modelling.specification import Specification
 from relvec.modelling.training_rows import Features
@@ -33,6 +34,14 @@ def fit(
     """The model with these kernels, from the functions of another if there is one."""
     model = maximised(spec, data, start=start, monitor=monitor)
     return calibrated(model, spec, data)
+
+
+def fit_with_learned(
+    spec: Specification, data: TrainingSet, **others: Any
+) -> FittedModel:
+    """The same with a kernel that was learned before, which the model tells of."""
+    model = fit(spec, data, **others)
+    return replace(model, learned=Learned(kernel=spec.kernels[0]))
 
 
 def maximised(

@@ -196,10 +196,13 @@ class PairwiseModel:
 
     @property
     def learned(self) -> Learned:
-        """What the features mean to all models, where kernels were learned."""
+        """What the features mean to all models, where kernels were learned.
+
+        Or the one kernel that all have, if it was learned before them.
+        """
         each = [one.learned for one in self.models]
         if each[0].length_scales is None:
-            return Learned()
+            return Learned(kernel=each[0].kernel)
         relevance: list[Any] = [one.feature_relevance for one in each]
         scales: list[Any] = [one.length_scales for one in each]
         return Learned(
