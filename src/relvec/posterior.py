@@ -4,6 +4,9 @@
 factor L of I + A^(-1/2) H A^(-1/2), whose eigenvalues are at least one however
 dependent the columns are. The factor does not change when columns or targets are
 rescaled; only α and μ do.
+
+Outputs have a Σ each, or one in common; or all weights together have one, with what
+couples two outputs.
 """
 
 from dataclasses import dataclass, replace
@@ -13,7 +16,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import lapack
 
-from relvec.linalg import solve_lower, solve_upper
+from relvec.linalg import cholesky, solve_lower, solve_upper
 from relvec.typing import Array, Indices
 
 
@@ -75,6 +78,22 @@ class Posterior:
         return np.broadcast_to(squares, self.mean.shape)
 
     @property
+    def information(self) -> Array:
+        """φᵀBφ of every function (K or 1, n)."""
+        diagonal = np.einsum("kij,kij->ki", self.factor, self.factor)
+        return self.prior_precision * (diagonal - 1)
+
+    @property
+    def separated(self) -> "Posterior":
+        """Every output by itself."""
+        return self
+
+    @property
+    def spread_shape(self) -> tuple[int, ...]:
+        """Of what ``predict`` says of a row beside its mean."""
+        return (len(self.mean),)
+
+    @property
     def effective_parameters(self) -> Array:
         """Σᵢγᵢ with γᵢ = 1 − αᵢΣᵢᵢ, per output."""
         return np.sum(1 - self.prior_precision * self.variances, axis=-1)
@@ -95,3 +114,65 @@ class Posterior:
         with np.errstate(over="ignore"):
             precision = self.prior_precision / weights / weights
         return replace(self, mean=self.mean * weights, prior_precision=precision)
+
+
+@dataclass(frozen=True)
+class CoupledPosterior(Posterior):
+    """The same of the weights of all outputs together.
+
+    The factor is one of all weights, (1, Kn, Kn), an output after the other; α is
+    (K, n). Rows are predicted with a covariance of their outputs, (N, K, K).
+    """
+
+    def solve(self, right: Array) -> Array:
+        root = 1 / np.sqrt(self.prior_precision)
+        half = solve_lower(self.factor, (root * right).reshape(1, -1, 1))
+        return root * solve_upper(self.factor, half).reshape(right.shape)
+
+    @cached_property
+    def whitener(self) -> Array:
+        root = 1 / np.sqrt(self.prior_precision.reshape(1, -1, 1))
+        return solve_lower(self.factor, root * np.eye(root.size))
+
+    @property
+    def log_determinant(self) -> float:
+        return float(2 * np.log(np.diagonal(self.factor[0])).sum())
+
+    @cached_property
+    def variances(self) -> Array:
+        squares = np.einsum("rn,rn->n", self.whitener[0], self.whitener[0])
+        return squares.reshape(self.mean.shape)
+
+    @property
+    def information(self) -> Array:
+        diagonal = np.einsum("ij,ij->i", self.factor[0], self.factor[0])
+        return self.prior_precision * (diagonal.reshape(self.mean.shape) - 1)
+
+    @property
+    def separated(self) -> Posterior:
+        n_outputs, size = self.mean.shape
+        blocks = self.covariance[0].reshape(n_outputs, size, n_outputs, size)
+        own = blocks[np.arange(n_outputs), :, np.arange(n_outputs)]
+        root = np.sqrt(self.prior_precision)
+        # Σₖ⁻¹ in units of the prior, by two triangles: A^(1/2)ΣA^(1/2) = LLᵀ.
+        scaled = root[:, :, None] * own * root[:, None]
+        unit = np.broadcast_to(np.eye(size), scaled.shape)
+        inverse = solve_lower(cholesky(scaled), unit)
+        factor = cholesky(np.swapaxes(inverse, 1, 2) @ inverse)
+        return Posterior(self.active, self.prior_precision, self.mean, factor)
+
+    @property
+    def spread_shape(self) -> tuple[int, ...]:
+        return (len(self.mean), len(self.mean))
+
+    def predict(self, functions: Any) -> tuple[Array, Array]:
+        """Mean (N, K) and covariance (N, K, K) of η from rows of the functions."""
+        n_outputs, size = self.mean.shape
+        blocks = self.covariance[0].reshape(n_outputs, size, n_outputs, size)
+        dense = functions.toarray() if hasattr(functions, "toarray") else functions
+        covariance = np.empty((dense.shape[0], n_outputs, n_outputs))
+        for k in range(n_outputs):
+            for j in range(k + 1):
+                between = np.einsum("nr,nr->n", dense @ blocks[k, :, j], dense)
+                covariance[:, k, j] = covariance[:, j, k] = between
+        return dense @ self.mean.T, covariance

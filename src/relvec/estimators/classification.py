@@ -15,7 +15,7 @@ from relvec.estimators.kernels import (
     listed,
 )
 from relvec.estimators.validation import note_features
-from relvec.evidence import Deadline, Mrvm2, Solver, check_noise_settings
+from relvec.evidence import Deadline, Solver, check_noise_settings
 from relvec.kernel_search import proposed_kernels
 from relvec.modelling import (
     ONE_AGAINST,
@@ -23,6 +23,7 @@ from relvec.modelling import (
     Monitor,
     Mrvm1,
     PairwiseModel,
+    Scheme,
     Specification,
     TrainingRows,
     class_family,
@@ -30,6 +31,7 @@ from relvec.modelling import (
     fit_pairwise,
     fit_with_learned,
     logged,
+    own_solver,
     remark_on_lost_classes,
 )
 from relvec.parameters import check_choice
@@ -60,16 +62,17 @@ default="rbf"
     kernel_learning, solver : object
         What is learned of the kernel, and how the evidence is maximised, as in
         :class:`RVR`.
-    multi_class : {"auto", "mrvm1", "mrvm2", "softmax", "ovr", "ovo"}, Mrvm1 or Mrvm2, \
-default="auto"
+    multi_class : {"auto", "mrvm1", "mrvm2", "softmax", "ovr", "ovo"}, Mrvm1, Mrvm2 \
+or Softmax, default="auto"
         How classes are told apart. "mrvm1" is one model with the multinomial probit and
         one prior for a vector in all classes [3]_; of two classes it keeps only vectors
         that are worth a nat of evidence. "mrvm2" has a prior for each vector and class,
-        and begins with all functions, so it is for small data. :class:`Mrvm1` and
-        :class:`Mrvm2` are these with settings. "softmax" is one model with the
-        multinomial logit. The others are several models for two classes each: "ovr" has
-        one for each class against the rest, whose probabilities are scaled to sum to 1;
-        "ovo" one for each pair, coupled by the second method of Wu, Lin and Weng [4]_.
+        and begins with all functions, so it is for small data. "softmax" is one model
+        with the multinomial logit. :class:`Mrvm1`, :class:`Mrvm2` and :class:`Softmax`
+        are these with settings. The others are several models for two classes each:
+        "ovr" has one for each class against the rest, whose probabilities are scaled to
+        sum to 1; "ovo" one for each pair, coupled by the second method of Wu, Lin and
+        Weng [4]_.
         Their ``gamma``, learned or not, is that of all rows, ``max_iter`` is for each
         and ``max_seconds`` for all. Of two classes both are the model of "auto", which
         is logistic; of more classes "auto" is "mrvm1".
@@ -185,13 +188,14 @@ random_state, verbose : object
         self.verbose = verbose
 
     def _check_parameters(self) -> None:
-        if not isinstance(self.multi_class, Mrvm1 | Mrvm2):
+        if not isinstance(self.multi_class, Scheme):
             check_choice("multi_class", self.multi_class, MULTI_CLASS)
         check_by_class(self.kernel, self.multi_class)
         super()._check_parameters()
         check_noise_settings(self._solver(), "classes have none")
-        if self._mrvm2 is not None:
-            self._check_beside_mrvm2()
+        solver = own_solver(self.multi_class)
+        if solver is not None:
+            self._check_beside(solver)
         top_down = self._solver().begins_with_all is not None
         if self.multi_class == Mrvm1("moments") and top_down:
             # Its fixed points ask for more digits than cavities have.
@@ -200,34 +204,27 @@ random_state, verbose : object
                 f"solver at 'sequential'; got {self.solver!r}"
             )
 
-    def _check_beside_mrvm2(self) -> None:
-        """Refuse what its own solver would not look at."""
+    def _check_beside(self, solver: Solver) -> None:
+        """Refuse what a solver that comes with the classes would not look at."""
         if not isinstance(self.solver, str) or self.solver != "sequential":
             raise ValueError(
-                "multi_class='mrvm2' is a solver of its own: leave solver at "
-                f"'sequential'; got {self.solver!r}"
+                f"multi_class={self.multi_class!r} is a solver of its own: leave "
+                f"solver at 'sequential'; got {self.solver!r}"
             )
-        if self.tol != _DEFAULT_TOL:
+        if self.tol != _DEFAULT_TOL and solver.own_tolerance is not None:
             raise ValueError(
-                f"tol={self.tol!r} is not what multi_class='mrvm2' ends by: give it a "
-                "tol of its own, multi_class=Mrvm2(convergence='A', tol=...)"
+                f"tol={self.tol!r} is not what multi_class={self.multi_class!r} ends "
+                f"by: give it a tol of its own, multi_class={solver.own_tolerance}"
             )
         learning = self.kernel_learning
         if isinstance(learning, str) and learning == "weights":
             raise ValueError(
                 "kernel_learning='weights' needs priors that all classes share, and "
-                "multi_class='mrvm2' has one for each: choose another"
+                f"multi_class={self.multi_class!r} has one for each: choose another"
             )
 
-    @property
-    def _mrvm2(self) -> Mrvm2 | None:
-        """Its settings, if it is meant."""
-        if isinstance(self.multi_class, Mrvm2):
-            return self.multi_class
-        return Mrvm2() if self.multi_class == "mrvm2" else None
-
     def _solver(self) -> Solver:
-        return self._mrvm2 or super()._solver()
+        return own_solver(self.multi_class) or super()._solver()
 
     @property
     def _kernels(self) -> Any:

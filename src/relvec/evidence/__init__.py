@@ -8,8 +8,10 @@ from relvec.evidence.base import (
     Status,
 )
 from relvec.evidence.deadline import Deadline
+from relvec.evidence.each_weight import PrecisionOfEach
 from relvec.evidence.hyperprior import Hyperprior
 from relvec.evidence.maximise import Limits, maximise
+from relvec.evidence.mrvm1 import PublishedMrvm1
 from relvec.evidence.mrvm2 import Mrvm2
 from relvec.evidence.polished import Polished
 from relvec.evidence.sequential import Sequential
@@ -35,7 +37,9 @@ __all__ = [
     "MacKay",
     "Mrvm2",
     "Polished",
+    "PrecisionOfEach",
     "Problem",
+    "PublishedMrvm1",
     "Search",
     "Sequential",
     "Snapshot",

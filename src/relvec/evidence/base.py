@@ -40,6 +40,7 @@ class Problem:
     # (M,) the largest prior standard deviation of each weight, in the user's units.
     max_prior_std: Array | None = None
     n_distinct: int | None = None  # rows that differ; as many as functions if unknown
+    coupled: bool = False  # whether the posterior is to be one of all outputs together
 
     @property
     def precision_units(self) -> Array:

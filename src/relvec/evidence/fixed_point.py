@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from relvec.evidence.base import Problem
+from relvec.evidence.coupled import coupled
 from relvec.evidence.mode import Mode, posterior_at_mode
 from relvec.evidence.updates import MacKay, Update, informed
 from relvec.likelihoods import Likelihood, PseudoObservations, refitted
@@ -122,6 +123,8 @@ class FixedPoint:
         return after
 
     def _model(self, problem: Problem, mode: Mode) -> FixedPointModel:
+        if self.update.coupled:
+            mode = coupled(problem, mode)
         extra = self.update.log_hyperprior(problem, mode.posterior, mode.likelihood)
         return FixedPointModel(mode, extra)
 

@@ -27,6 +27,7 @@ from relvec.evidence.updates import Gammas, MacKay
 from relvec.likelihoods import Gaussian, Likelihood
 from relvec.parameters import (
     check_choice,
+    check_count,
     check_flag,
     check_level,
     check_not_negative,
@@ -62,6 +63,11 @@ class Mrvm2(Solver):
         they end.
     warm_up : int, default=5
         Steps before precisions begin to move.
+    passes : int, default=1
+        λ of ``convergence="N"``: steps for each row.
+    weights : {"mode", "last"}, default="mode"
+        Whether weights are followed to their mode at the end, or are those of the last
+        step, as published.
 
     Examples
     --------
@@ -81,6 +87,8 @@ class Mrvm2(Solver):
     convergence: str = "N"
     tol: float | None = None
     warm_up: int = 5
+    passes: int = 1
+    weights: str = "mode"
 
     def __post_init__(self) -> None:
         check_not_negative("tau", self.tau)
@@ -96,10 +104,20 @@ class Mrvm2(Solver):
                     "steps: leave it out or set convergence='A'"
                 )
         check_level("warm_up", self.warm_up)
+        check_count("passes", self.passes)
+        check_choice("weights", self.weights, ("mode", "last"))
 
     @property
     def begins_with_all(self) -> str:
         return "multi_class='mrvm2'"
+
+    @property
+    def own_tolerance(self) -> str:
+        return "Mrvm2(convergence='A', tol=...)"
+
+    @property
+    def ends_at_mode(self) -> bool:
+        return self.weights == "mode"
 
     def maximiser(self, problem: Problem, search: Search) -> FixedPoint:
         """The iteration with these settings; the tolerance is one of them."""
@@ -115,7 +133,7 @@ class Mrvm2(Solver):
         return FixedPoint(
             update,
             tol=_STANDSTILL if by_number else self.tol or _TOL,
-            enough=self.warm_up + n_rows if by_number else None,
+            enough=self.warm_up + self.passes * n_rows if by_number else None,
             warm_up=self.warm_up,
         )
 

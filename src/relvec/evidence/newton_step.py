@@ -13,6 +13,7 @@ import numpy as np
 from scipy.linalg import lapack
 from scipy.sparse.linalg import LinearOperator, cg
 
+from relvec.basis import blocks
 from relvec.evidence.base import Problem
 from relvec.posterior import Posterior
 from relvec.precision import TINY
@@ -59,21 +60,35 @@ def step_at_once(
     """
     if not 0 < gradient.size <= _FEW_WEIGHTS:
         return None
-    n_outputs, n_active = gradient.shape
     root = np.broadcast_to(1 / np.sqrt(prior_precision), gradient.shape)
+    inner = coupled_inner(problem, active, root, curvature)
+    _, solution, failed = lapack.dposv(inner, (root * gradient).ravel(), lower=1)
+    return None if failed else root * solution.reshape(gradient.shape)
+
+
+def coupled_inner(
+    problem: Problem,
+    active: Indices,
+    root: Array,
+    curvature: Callable[[Array], Array],
+) -> Array:
+    """I + A^(-1/2)ΦᵀHΦA^(-1/2) (Kn, Kn) of all weights, for A^(-1/2) (K, n)."""
+    n_outputs, n_active = root.shape
     columns = problem.design.matvec(np.eye(n_active), active)
     units = np.broadcast_to(
         np.eye(n_outputs)[:, None, :], (n_outputs, len(columns), n_outputs)
     )
     H = np.stack([curvature(unit) for unit in units], axis=2)  # (N, K, K)
-    weighted = H[:, :, :, None] * columns[:, None, None, :]
-    blocks = columns.T @ weighted.reshape(len(columns), -1)
-    blocks = blocks.reshape(n_active, n_outputs, n_outputs, n_active)
-    inner = blocks.transpose(1, 0, 2, 3) * root[:, :, None, None] * root
-    inner = inner.reshape(gradient.size, gradient.size)
-    inner.ravel()[:: gradient.size + 1] += 1
-    _, solution, failed = lapack.dposv(inner, (root * gradient).ravel(), lower=1)
-    return None if failed else root * solution.reshape(gradient.shape)
+    total = np.zeros((n_active, n_outputs * n_outputs * n_active))
+    for rows in blocks(len(columns), n_outputs * n_outputs * n_active):
+        part = columns[rows]
+        weighted = H[rows][:, :, :, None] * part[:, None, None, :]
+        total += part.T @ weighted.reshape(len(part), -1)
+    products = total.reshape(n_active, n_outputs, n_outputs, n_active)
+    inner = products.transpose(1, 0, 2, 3) * root[:, :, None, None] * root
+    inner = inner.reshape(root.size, root.size)
+    inner.ravel()[:: root.size + 1] += 1
+    return inner
 
 
 def _in_steps(

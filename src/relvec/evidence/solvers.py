@@ -73,6 +73,16 @@ class Solver(Parametric, ABC):
         return False
 
     @property
+    def ends_at_mode(self) -> bool:
+        """Whether weights are followed to their mode at the end."""
+        return True
+
+    @property
+    def own_tolerance(self) -> str | None:
+        """How to set what it ends by, if that is not the tolerance of the search."""
+        return None
+
+    @property
     def prior(self) -> Hyperprior:
         """Over the precisions."""
         return FLAT
@@ -336,4 +346,6 @@ def solved(
     problem = replace(problem, hyperprior=solver.prior)
     fewest = solver.min_vectors_of(problem.design.shape[1])
     limits = replace(limits, min_vectors=fewest)
-    return maximise(problem, solver.maximiser(problem, search), limits, callback)
+    maximiser = solver.maximiser(problem, search)
+    at_mode = solver.ends_at_mode
+    return maximise(problem, maximiser, limits, callback, at_mode=at_mode)

@@ -62,6 +62,10 @@ class Update(Protocol):
         """Whether a step towards the mode is one update of the pseudo-observations."""
 
     @property
+    def coupled(self) -> bool:
+        """Whether variances are those of the weights of all outputs together."""
+
+    @property
     def least_rise(self) -> float:
         """By which the objective goes on, in units of the tolerance."""
 
@@ -106,6 +110,7 @@ class MacKay:
     bounded: ClassVar[bool] = False
     monotone: ClassVar[bool] = False
     plain: ClassVar[bool] = False
+    coupled: ClassVar[bool] = False
     least_rise: ClassVar[float] = 1e-6
 
     def starting(self, problem: Problem, active: Indices) -> Array:
@@ -217,8 +222,7 @@ class Variational(EM):
 
 def informed(posterior: Posterior) -> Array:
     """φᵀBφ of the active functions, averaged over outputs."""
-    diagonal = np.sum(posterior.factor**2, axis=-1)  # of I + A^(-1/2)ΦᵀBΦA^(-1/2)
-    return np.mean(posterior.prior_precision * (diagonal - 1), axis=0)
+    return np.asarray(posterior.information.mean(axis=0))
 
 
 def _cost(count: float, mean: Array, shape: float, rate: Array) -> float:

@@ -23,6 +23,7 @@ from functools import cache, cached_property
 import numpy as np
 from scipy.special import ndtr
 
+from relvec.likelihoods.averages import averaged
 from relvec.likelihoods.base import PseudoObservations
 from relvec.likelihoods.classes import ClassLikelihood, log_of_own
 from relvec.likelihoods.comparisons import Comparisons
@@ -83,13 +84,19 @@ class MultinomialProbit(ClassLikelihood):
         p = self.probabilities(mean, variance)
         return log_of_own(p, y @ self.coding.T)
 
-    def probabilities(self, mean: Array, variance: Array) -> Array:
-        """P(class) (N, K) for independent outputs of these moments (N, outputs)."""
+    def probabilities(self, mean: Array, spread: Array) -> Array:
+        """P(class) (N, K) for outputs of this mean and spread.
+
+        That is their variances (N, outputs), or covariances (N, outputs, outputs).
+        """
         C = self.coding
+        if spread.ndim == 3:
+            return _averaged_probabilities(C, mean, spread)
         if C.shape[1] < len(C):
-            # Every contrast has the same variance; so have differences of classes.
-            variance = np.broadcast_to(variance[:, :1], (len(mean), len(C)))
-        return class_probabilities(mean @ C.T, variance)
+            # Contrasts have one variance in common; so have differences of classes.
+            common = spread.mean(axis=1, keepdims=True)
+            spread = np.broadcast_to(common, (len(mean), len(C)))
+        return class_probabilities(mean @ C.T, spread)
 
     def _rows(self, y: Array, eta: Array, sample_weight: Array) -> Terms:
         """All that is integrated at η; the last is kept for the next question."""
@@ -117,3 +124,23 @@ def class_probabilities(mean: Array, variance: Array) -> Array:
         return np.exp(log_probabilities(mean, std))
     odds = (mean[:, 1] - mean[:, 0]) / np.hypot(*std.T)
     return ndtr(np.stack([-odds, odds], axis=1))
+
+
+def _averaged_probabilities(coding: Array, mean: Array, covariance: Array) -> Array:
+    """P(class) (N, K) for outputs that are correlated.
+
+    What variance all directions have in common is integrated as that of independent
+    outputs is; points are drawn for the rest.
+    """
+    values, vectors = np.linalg.eigh(covariance)
+    common = np.maximum(values[:, :1], 0.0)
+    rest = vectors * np.sqrt(np.maximum(values - common, 0.0))[:, None]
+    n_classes = len(coding)
+
+    def probabilities(zeta: Array, rows: slice) -> Array:
+        eta = (zeta @ coding.T).reshape(-1, n_classes)
+        variance = np.repeat(common[rows], zeta.shape[1], axis=0)
+        found = class_probabilities(eta, np.broadcast_to(variance, eta.shape))
+        return found.reshape(*zeta.shape[:2], n_classes)
+
+    return averaged(probabilities, mean, rest)

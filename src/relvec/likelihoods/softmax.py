@@ -8,19 +8,15 @@ a posterior covariance of its own.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
-from scipy.special import log_softmax, ndtri, softmax
-from scipy.stats import qmc
+from scipy.special import log_softmax, softmax
 
+from relvec.likelihoods.averages import averaged, root_of
 from relvec.likelihoods.base import PseudoObservations
 from relvec.likelihoods.classes import ClassLikelihood, log_of_own
 from relvec.precision import LEAST_PRECISION
 from relvec.typing import Array
-
-_N_DRAWS = 1024  # for probabilities to 2e-4 on average, and 1e-3
-_ENTRIES = 4_000_000  # rows × classes × draws at a time
 
 
 @dataclass(frozen=True)
@@ -57,26 +53,6 @@ class Softmax(ClassLikelihood):
         return log_of_own(softmax_probabilities(mean, variance), y)
 
 
-def softmax_probabilities(mean: Array, variance: Array) -> Array:
-    """E[softmax η] (N, K) for independent η ~ N(mean, variance).
-
-    By averaging over points that fill the space of the classes evenly, the same ones
-    for every row, each with its mirror image.
-    """
-    n_rows, n_classes = mean.shape
-    normal = _normal_points(n_classes)
-    result = np.empty_like(mean)
-    step = max(1, _ENTRIES // (n_classes * len(normal)))
-    for start in range(0, n_rows, step):
-        rows = slice(start, start + step)
-        deviation = np.sqrt(variance[rows, None, :]) * normal
-        result[rows] = softmax(mean[rows, None, :] + deviation, axis=2).mean(axis=1)
-    return result / result.sum(axis=1, keepdims=True)
-
-
-@cache
-def _normal_points(n_classes: int) -> Array:
-    """(draws, K) a Sobol sequence turned normal, and its mirror image."""
-    points = qmc.Sobol(n_classes, scramble=True, seed=0).random(_N_DRAWS // 2)
-    normal = ndtri(np.clip(points, 1e-12, 1 - 1e-12))
-    return np.concatenate([normal, -normal])
+def softmax_probabilities(mean: Array, spread: Array) -> Array:
+    """E[softmax η] (N, K) for η of these variances (N, K) or covariances (N, K, K)."""
+    return averaged(lambda eta, _: softmax(eta, axis=2), mean, root_of(spread))

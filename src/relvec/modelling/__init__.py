@@ -9,7 +9,10 @@ from relvec.modelling.families import (
     Family,
     Mrvm1,
     Regression,
+    Scheme,
+    Softmax,
     class_family,
+    own_solver,
 )
 from relvec.modelling.fit import (
     fit,
@@ -49,6 +52,8 @@ __all__ = [
     "Mrvm1",
     "PairwiseModel",
     "Regression",
+    "Scheme",
+    "Softmax",
     "Specification",
     "TrainingRows",
     "TrainingSet",
@@ -68,6 +73,7 @@ __all__ = [
     "logged",
     "logger",
     "maximised",
+    "own_solver",
     "remark_on_lost_classes",
     "silent",
     "targets_of",

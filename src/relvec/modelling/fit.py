@@ -164,6 +164,7 @@ def _searched(
     spec: Specification, problem: Problem, named: _Named, monitor: Monitor
 ) -> FittedModel:
     constant = 0 if spec.intercept else None
+    problem = replace(problem, coupled=spec.family.coupled)
     search = Search(spec.tol, spec.seed, spec.family.price, constant)
     with monitor(lambda found: named.fitted(spec, found)) as callback:
         found = solved(problem, spec.solver, search, spec.limits, callback)

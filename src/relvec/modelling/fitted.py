@@ -42,16 +42,18 @@ class FittedModel:
     remarks: tuple[str, ...] = ()  # what a user should be told besides the status
 
     def latent(self, X: AnyArray) -> tuple[Array, Array]:
-        """Mean and variance of η, (n_rows, outputs) each, in blocks of rows."""
+        """Mean and variance of η, (n_rows, outputs) each, in blocks of rows.
+
+        Of coupled outputs the covariance, (n_rows, outputs, outputs).
+        """
         X = np.asarray(X)
         if X.ndim != 2 or X.shape[1] != self.features.number:
             raise ValueError(
                 f"X has shape {X.shape}: give a table of {self.features.number} "
                 "features, as the model was fitted on"
             )
-        n_outputs = len(self.posterior.mean)
-        mean = np.empty((len(X), n_outputs))
-        variance = np.empty((len(X), n_outputs))
+        mean = np.empty((len(X), len(self.posterior.mean)))
+        variance = np.empty((len(X), *self.posterior.spread_shape))
         evaluate = self.basis.sparse if self.basis.compact else self.basis
         for rows in blocks(len(X), max(len(self.basis), X.shape[1])):
             functions = evaluate(X[rows])

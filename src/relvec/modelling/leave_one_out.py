@@ -31,7 +31,7 @@ def judged(
         # Copies, since the model is not to keep what is computed on the way.
         likelihood=model.fit.likelihood.rescaled(1.0),
         functions=basis.sparse(X).toarray() if basis.compact else basis(X),
-        posterior=replace(model.posterior),
+        posterior=replace(model.posterior.separated),
         own=own,
         log_evidence=model.log_evidence,
     )

@@ -1,13 +1,16 @@
 """From targets to a likelihood, and from latent values to a predictive distribution."""
 
 from relvec.modelling.families.base import Family, LeftOut
-from relvec.modelling.families.classes import (
-    SINGLE_MODELS,
-    ClassFamily,
-    Mrvm1,
-    class_family,
-)
+from relvec.modelling.families.classes import ClassFamily
 from relvec.modelling.families.regression import Regression
+from relvec.modelling.families.schemes import (
+    SINGLE_MODELS,
+    Mrvm1,
+    Scheme,
+    Softmax,
+    class_family,
+    own_solver,
+)
 
 __all__ = [
     "SINGLE_MODELS",
@@ -16,5 +19,8 @@ __all__ = [
     "LeftOut",
     "Mrvm1",
     "Regression",
+    "Scheme",
+    "Softmax",
     "class_family",
+    "own_solver",
 ]

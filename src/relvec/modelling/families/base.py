@@ -34,6 +34,10 @@ class Family(Protocol):
     def price(self) -> float:
         """Nats of evidence that a function has to be worth in the end."""
 
+    @property
+    def coupled(self) -> bool:
+        """Whether predictions need the covariance of all outputs together."""
+
     def encoded(self, rows: TrainingRows, y: AnyArray) -> TrainingSet:
         """Rows with their targets as the outputs of a likelihood."""
 
@@ -50,4 +54,7 @@ class Family(Protocol):
         """Outputs (N, outputs) to be expected for latent values."""
 
     def predictive(self, mean: Array, variance: Array) -> Any:
-        """The distribution of targets for latent values (N, outputs)."""
+        """The distribution of targets for latent values (N, outputs).
+
+        If they are coupled, covariances (N, outputs, outputs) stand for variances.
+        """

@@ -6,7 +6,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from relvec.evidence import Mrvm2
 from relvec.likelihoods import (
     Bernoulli,
     Likelihood,
@@ -22,40 +21,10 @@ from relvec.modelling.families.probabilities import Doubt, Losses, as_log_p
 from relvec.modelling.predictive import ClassDistribution, decision_of
 from relvec.modelling.training_rows import TrainingRows
 from relvec.modelling.training_set import TrainingSet
-from relvec.parameters import check_choice
-from relvec.parametric import Parametric
 from relvec.typing import AnyArray, Array, Indices
 
 # Akaike's price of a parameter, here the α of a function, found by maximisation.
 _PRICE = 1.0
-SINGLE_MODELS = ("mrvm1", "mrvm2", "softmax")
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Mrvm1(Parametric):
-    """Settings of ``multi_class="mrvm1"``.
-
-    Parameters
-    ----------
-    posterior : {"mode", "moments"}, default="mode"
-        Whether the posterior of the weights is Laplace's approximation at their mode,
-        or the one whose mean and variance match those of the likelihood for every row
-        (expectation propagation). The latter has better probabilities and takes longer.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from relvec import RVC, Mrvm1
-    >>> X, y = load_iris(return_X_y=True)
-    >>> model = RVC(gamma=0.1, multi_class=Mrvm1(posterior="moments")).fit(X, y)
-    >>> bool(model.score(X, y) > 0.95)
-    True
-    """
-
-    posterior: str = "mode"
-
-    def __post_init__(self) -> None:
-        check_choice("posterior", self.posterior, ("mode", "moments"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +33,8 @@ class ClassFamily(ABC):
 
     labels: AnyArray  # (K,)
     doubt: Doubt | None = field(default=None, kw_only=True)
+    # Whether predictions are by the covariance of all outputs together.
+    coupled: bool = field(default=False, kw_only=True)
     price: ClassVar[float] = 0.0
 
     @property
@@ -169,6 +140,16 @@ class ClassWiseProbit(ClassFamily):
         return decision_of(self.likelihood.probabilities(mean, variance))
 
 
+class PluggedIn(ClassWiseProbit):
+    """The same by the weights alone, (22): no variance, and no doubt."""
+
+    def calibrated(self, left_out: LeftOut) -> "PluggedIn":
+        return self
+
+    def decision(self, mean: Array, variance: Array) -> Array:
+        return super().decision(mean, np.zeros_like(mean))
+
+
 class Logit(ClassFamily):
     """The multinomial logit."""
 
@@ -178,14 +159,3 @@ class Logit(ClassFamily):
 
     def decision(self, mean: Array, variance: Array) -> Array:
         return decision_of(softmax_probabilities(mean, variance))
-
-
-def class_family(multi_class: str | Mrvm1 | Mrvm2, labels: AnyArray) -> ClassFamily:
-    """What ``multi_class`` means for these classes."""
-    if isinstance(multi_class, Mrvm1):
-        return Probit(labels, moments=multi_class.posterior == "moments")
-    if isinstance(multi_class, Mrvm2) or multi_class == "mrvm2":
-        return ClassWiseProbit(labels)
-    if multi_class == "auto" and len(labels) == 2:
-        return TwoClasses(labels)
-    return Logit(labels) if multi_class == "softmax" else Probit(labels)

@@ -26,6 +26,7 @@ class Regression:
     estimated: bool = False  # whether the noise was
     labels: ClassVar[None] = None
     price: ClassVar[float] = 0.0
+    coupled: ClassVar[bool] = False
 
     def encoded(self, rows: TrainingRows, y: AnyArray) -> TrainingSet:
         values = as_floats("y", y, 1)
