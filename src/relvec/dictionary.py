@@ -1,6 +1,6 @@
 """Sparse Bayesian learning over any dictionary, as Tipping's SparseBayes offers it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -12,9 +12,11 @@ from relvec.evidence import (
     Callback,
     Deadline,
     EvidenceFit,
+    HeldPrior,
     Limits,
     Problem,
     Search,
+    Solver,
     Status,
     TopDown,
     as_solver,
@@ -111,6 +113,7 @@ def sparse_bayes(
     *,
     sample_weight: ArrayLike | None = None,
     noise_variance: float | Literal["estimate"] = "estimate",
+    prior_precision: ArrayLike | Literal["estimate"] = "estimate",
     solver: Literal["sequential", "mackay", "em", "variational"]
     | BottomUp
     | TopDown = "sequential",
@@ -139,6 +142,13 @@ def sparse_bayes(
         How often each row counts; rows of weight zero are as if absent.
     noise_variance : "estimate" or float, default="estimate"
         Variance of the Gaussian noise, if it is known.
+    prior_precision : "estimate", float or array-like of shape (n_basis,), \
+default="estimate"
+        Precisions α of the weights' priors, if they are known: one for all columns or
+        one for each, infinite for a column to leave out. Nothing is selected then. The
+        result is the posterior of all other columns, its mean the penalised
+        least-squares estimate with λ = α·noise_variance, and of the noise, if that is
+        to be estimated, the evidence for these α is maximised.
     solver : {"sequential", "mackay", "em", "variational"}, BottomUp or TopDown, \
 default="sequential"
         Column by column, or by one of the classic iterations that begin with all
@@ -180,7 +190,9 @@ default="sequential"
     >>> found.weights[found.relevant == 4].round(1)
     array([3.])
     """
-    solving = as_solver(solver)
+    matrix, targets, weights = _present_rows(Phi, y, sample_weight)
+    columns, solving = _columns(prior_precision, solver, matrix.shape[1])
+    matrix = matrix if len(columns) == matrix.shape[1] else matrix[:, columns]
     check_positive("tol", tol)
     check_count("max_iter", max_iter)
     if max_seconds is not None:
@@ -189,7 +201,6 @@ default="sequential"
     if callback is not None and not callable(callback):
         raise ValueError(f"callback must be a function of a snapshot; got {callback!r}")
     limits = Limits(max_iter, Deadline.after(max_seconds))
-    matrix, targets, weights = _present_rows(Phi, y, sample_weight)
     if likelihood != "gaussian":
         check_noise_settings(solving, f"likelihood={likelihood!r} has none")
     elif noise_variance != "estimate":
@@ -205,11 +216,12 @@ default="sequential"
     constant = _constant_column(matrix) if solving.begins_with_constant else None
     search = Search(tol, random_state, constant=constant)
     fit = solved(problem, solving, search, limits, callback)
-    return _named(fit, matrix.shape[1])
+    return _named(fit, columns, np.shape(Phi)[1])
 
 
-def _named(fit: EvidenceFit, n_basis: int) -> SparseBayes:
-    posterior = fit.posterior
+def _named(fit: EvidenceFit, columns: Indices, n_basis: int) -> SparseBayes:
+    """The fit, with the columns it was given numbered as those of the dictionary."""
+    posterior = replace(fit.posterior, active=columns[fit.posterior.active])
     return SparseBayes(
         relevant=posterior.active,
         weights=posterior.mean[0],
@@ -223,6 +235,34 @@ def _named(fit: EvidenceFit, n_basis: int) -> SparseBayes:
         n_basis=n_basis,
         posterior=posterior,
     )
+
+
+def _columns(precision: Any, solver: Any, n_basis: int) -> tuple[Indices, Solver]:
+    """The columns that may be in the model, and how their α are found."""
+    everything, solving = np.arange(n_basis), as_solver(solver)
+    if isinstance(precision, str) and precision == "estimate":
+        return everything, solving
+    if solver != "sequential":
+        raise ValueError(
+            f"solver={solver!r} is to search for precisions, and prior_precision gives "
+            "them: leave out one of the two"
+        )
+    wanted = f"'estimate', a positive number, or one for each of {n_basis} columns"
+    try:
+        given = np.asarray(precision, dtype=np.float64)
+    except (TypeError, ValueError):
+        given = np.zeros(())
+    if given.shape not in ((), (n_basis,)) or not np.all(given > 0):
+        raise ValueError(
+            f"prior_precision must be {wanted}; got {precision!r}. A weight without a "
+            "penalty has a small one, a column to leave out an infinite one"
+        )
+    alpha = np.broadcast_to(given, n_basis)
+    finite = np.flatnonzero(np.isfinite(alpha))
+    if finite.size == 0:
+        msg = "prior_precision leaves out every column: at least one must be finite"
+        raise ValueError(msg)
+    return finite, HeldPrior(alpha[finite])
 
 
 def _present_rows(Phi: Any, y: Any, sample_weight: Any) -> tuple[Array, Array, Array]:

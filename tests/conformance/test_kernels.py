@@ -9,9 +9,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.gaussian_process import kernels as processes
+from sklearn.metrics.pairwise import rbf_kernel
 
 from relvec import kernels
 from relvec.kernels import (
+    CallableKernel,
     CompactMatern,
     Constant,
     Gaussian,
@@ -24,9 +26,19 @@ from relvec.kernels import (
     Polynomial,
     RationalQuadratic,
     Sigmoid,
+    Taper,
 )
 
 SCALES = np.array([0.7, 1.4, 2.0])
+
+
+def spline(X, Z):
+    """The linear spline kernel of Vapnik, a product over the features."""
+    x, z = X[:, None], Z[None]
+    least = np.minimum(x, z)
+    values = 1 + x * z + x * z * least - (x + z) / 2 * least**2 + least**3 / 3
+    return np.prod(values, axis=2)
+
 
 KERNELS = [
     Gaussian(),
@@ -51,6 +63,9 @@ KERNELS = [
     CompactMatern(1.2, nu=2.5, support=2.5, taper="smooth"),
     CompactMatern(1.2, support=[2.0, 3.0, 2.5], exponent=6.0, taper="smooth"),
     CompactMatern(0.9, nu=np.inf, support=[1.0, 3.0], columns=[True, False, True]),
+    Taper(2.0),
+    Taper([2.0, 3.0, 2.5], 3.0),
+    Taper(2.5, 6.0, "smooth", columns=[0, 2]),
     InverseMultiquadric(0.6),
     InverseMultiquadric(0.6, width=SCALES),
     RationalQuadratic(1.2, 0.7),
@@ -71,16 +86,25 @@ KERNELS = [
     3.0 * CompactMatern(support=2.0) + CompactMatern(nu=0.5, support=1.5),
     CompactMatern(support=2.0) * CompactMatern(nu=0.5, support=1.5),
     CompactMatern(support=2.0) + Matern(nu=0.5),
+    Gaussian(1.3) * Taper(2.0, 2.5),
+    Taper(2.5, taper="smooth") * RationalQuadratic(SCALES, alpha=0.7),
+    Polynomial(3, 0.4, 1.0) * Taper([2.0, 3.0, 2.5]),
+    (Gaussian(1.3) + 2.0 * Linear()) * Taper(2.0, columns=[1]),
+    Sigmoid(0.2, -0.5) * Taper(2.0) * Matern(nu=0.5),
     kernels.Sum(Gaussian(), Laplacian(2.0, columns=[1]), columns=[2, 0]),
     GaussianProcessKernel(processes.RBF(1.3)),
     GaussianProcessKernel(processes.RBF(SCALES) + processes.WhiteKernel(0.1)),
     GaussianProcessKernel(
         processes.ConstantKernel(2.0) * processes.Matern(nu=2.5), columns=[0, 2]
     ),
+    GaussianProcessKernel(processes.RationalQuadratic(1.3, 0.8)) * Taper(2.0),
+    CallableKernel(rbf_kernel, columns=slice(3)),
+    CallableKernel(spline, columns=[0, 2]) * Taper(2.0),
 ]
 DEFINITE = [kernel for kernel in KERNELS if kernel.positive_definite]
-# Those of scikit-learn have no derivatives by centres, and refuse to have no rows.
-OWN = [kernel for kernel in KERNELS if not isinstance(kernel, GaussianProcessKernel)]
+# Those of others have no derivatives by centres, and may refuse to have no rows.
+THEIRS = ("GaussianProcessKernel", "CallableKernel")
+OWN = [kernel for kernel in KERNELS if not any(name in repr(kernel) for name in THEIRS)]
 
 
 def numbers(matrix):
@@ -171,7 +195,7 @@ def test_gradients_by_parameters(kernel):
 
 def test_every_continuous_parameter_has_a_gradient(kernel):
     discrete = {"columns", "degree", "length_scale_bounds", "noise_level_bounds"}
-    discrete |= {"constant_value_bounds"}
+    discrete |= {"constant_value_bounds", "alpha_bounds"}
     continuous = {
         name
         for name, value in kernel.get_params().items()

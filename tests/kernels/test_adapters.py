@@ -9,6 +9,7 @@ from sklearn.gaussian_process import kernels as processes
 from sklearn.metrics.pairwise import linear_kernel
 
 from relvec.kernels import (
+    CallableKernel,
     Checked,
     Columns,
     CompactMatern,
@@ -148,3 +149,65 @@ def test_rows_that_are_not_numbers():
     assert Gaussian().requires_vector_input
     assert_array_equal(kernel(words), [[11.0, 5.0], [5.0, 13.0]])
     assert_array_equal(kernel.diagonal(words), [11.0, 13.0])
+
+
+def test_a_callable_among_kernels():
+    kernel = CallableKernel(linear_kernel, columns=[0, 2]) + 2.0 * Gaussian()
+
+    expected = X[:, [0, 2]] @ Z[:, [0, 2]].T + 2.0 * Gaussian()(X, Z)
+    assert_allclose(kernel(X, Z), expected)
+    with pytest.raises(TypeError, match="no derivative by its centres"):
+        kernel.centre_gradient(X, Z)
+
+
+def test_the_array_of_a_callable_is_not_written_to():
+    values = np.ones((6, 6))
+    (3.0 * CallableKernel(lambda X, Z: values))(X, Z)
+
+    assert_array_equal(values, 1.0)
+
+
+def test_what_a_callable_says_of_itself_is_believed():
+    kernel = CallableKernel(CompactMatern(support=1.5))
+
+    assert kernel.compact
+    assert kernel.positive_definite
+    assert kernel.requires_vector_input
+    assert not CallableKernel(linear_kernel).compact
+    paired = CompactMatern(support=1.5).paired(X, Z)
+    assert_allclose(kernel.paired(X, Z), paired, rtol=1e-12)
+
+
+def test_a_callable_may_be_of_objects():
+    def shared(first, second):
+        return np.array([[float(len(a & b)) for b in second] for a in first])
+
+    words = [set("tea"), set("eat"), set("jam")]
+    kernel = 2.0 * CallableKernel(shared)
+    rows = np.empty(3, dtype=object)
+    rows[:] = words
+
+    assert_array_equal(kernel(rows)[0], [6.0, 6.0, 2.0])
+    assert_array_equal(kernel.diagonal(rows), [6.0, 6.0, 6.0])
+
+
+@pytest.mark.parametrize("function", [None, "rbf", Gaussian])
+def test_only_callables_are_adapted(function):
+    with pytest.raises(ValueError, match="function must be a callable of two arrays"):
+        CallableKernel(function)
+
+
+def test_pairs_that_come_row_by_row_are_asked_for_by_row(rng):
+    asked = []
+
+    def watched(X, Z):
+        asked.append((len(X), len(Z)))
+        return X @ Z.T
+
+    rows, centres = rng.standard_normal((5, 2)), rng.standard_normal((60, 2))
+    repeated = np.repeat(rows, 12, axis=0)
+    values = CallableKernel(watched).paired(repeated, centres)
+
+    assert_allclose(values, np.sum(repeated * centres, axis=1))
+    assert asked == [(1, 12)] * 5
+    assert CallableKernel(watched).paired(rows[:0], centres[:0]).shape == (0,)

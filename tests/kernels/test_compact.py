@@ -5,7 +5,19 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.sparse import csr_array
 
-from relvec.kernels import CompactMatern, Gaussian, Linear, Matern
+from relvec import RVR
+from relvec.data import noisy_sinc
+from relvec.kernels import (
+    CallableKernel,
+    CompactMatern,
+    Gaussian,
+    Linear,
+    Matern,
+    Polynomial,
+    Product,
+    RationalQuadratic,
+    Taper,
+)
 
 
 def expected_values(kernel, X, Z, exponent):
@@ -134,3 +146,97 @@ def test_tapers_are_named():
         CompactMatern(taper="round")
     with pytest.raises(ValueError, match=r"positive definite only from 3\.5 on"):
         CompactMatern(taper="smooth", exponent=2.0)(np.zeros((3, 2)))
+
+
+def tapered(values, X, Z, support, exponent):
+    """Eq. 6.1.1.3.1 of the thesis, pair by pair."""
+    expected = np.zeros((len(X), len(Z)))
+    for i, x in enumerate(X):
+        for j, z in enumerate(Z):
+            rest = 1 - np.linalg.norm((x - z) / support)
+            expected[i, j] = values[i, j] * rest**exponent if rest > 0 else 0.0
+    return expected
+
+
+def parabola(X, Z):
+    return (1 + X @ Z.T) ** 2
+
+
+@pytest.mark.parametrize("n_features", [1, 2, 9])
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        Gaussian(1.3),
+        RationalQuadratic(0.8, alpha=0.7),
+        Polynomial(3, 0.4, 1.0),
+        Gaussian(1.3) + 2.0 * Linear(),
+        CallableKernel(parabola),
+    ],
+    ids=repr,
+)
+def test_any_kernel_is_tapered(kernel, n_features, rng):
+    X, Z = rng.uniform(0, 3, (30, n_features)), rng.uniform(0, 3, (20, n_features))
+    support = 1.5 * np.sqrt(n_features)
+    expected = tapered(kernel(X, Z), X, Z, support, (n_features + 1) / 2)
+
+    for product in (kernel * Taper(support), Taper(support) * kernel):
+        matrix = product(X, Z)
+        assert type(matrix) is csr_array
+        assert matrix.nnz == Taper(support).count(X, Z) < expected.size
+        assert_allclose(matrix.toarray(), expected, rtol=1e-11, atol=1e-15)
+
+
+def test_one_name_for_the_product_with_a_matern_kernel(rng):
+    X, Z = rng.uniform(0, 3, (30, 2)), rng.uniform(0, 3, (20, 2))
+    named = CompactMatern([0.7, 1.2], 2.5, support=1.5, exponent=2.0)
+    product = Matern([0.7, 1.2], 2.5) * Taper(1.5, 2.0)
+
+    assert_allclose(named(X, Z).toarray(), product(X, Z).toarray(), rtol=1e-14)
+    assert set(named.gradients(X)) == {"length_scale", "nu", "support", "exponent"}
+
+
+def test_of_the_other_factor_only_close_pairs_are_evaluated(rng):
+    seen = []
+
+    class Watched(Linear):
+        def _paired(self, X, Z):
+            seen.append(len(X))
+            return super()._paired(X, Z)
+
+        def _matrix(self, X, Z):
+            raise AssertionError("all pairs")
+
+    X = rng.uniform(0, 30, (400, 2))
+    matrix = Product(Watched(), Taper(2.0))(X)
+
+    assert sum(seen) == matrix.nnz < 0.05 * 400**2
+
+
+@pytest.mark.parametrize("n_features", [1, 3, 8])
+@pytest.mark.parametrize("taper", ["triangular", "smooth"])
+def test_products_stay_positive_definite(n_features, taper, rng):
+    X = rng.standard_normal((120, n_features))
+    support = Taper(1.5 * np.sqrt(n_features), taper=taper)
+    for kernel in (Gaussian(5.0), Polynomial(2, 1.0, 1.0)):
+        values = np.linalg.eigvalsh((kernel * support)(X).toarray())
+        assert values.min() > -1e-12 * values.max()
+
+
+def test_cutting_off_is_not_positive_definite():
+    """Which is why there is a taper at all."""
+    X = np.linspace(0, 10, 60)[:, None]
+    values = Gaussian(2.0)(X) * (np.abs(X - X.T) < 3.0)
+
+    assert np.linalg.eigvalsh(values).min() < -0.1
+    assert np.linalg.eigvalsh((Gaussian(2.0) * Taper(3.0))(X).toarray()).min() > 0
+
+
+@pytest.mark.parametrize(
+    "kernel", [RationalQuadratic(3.0), CallableKernel(parabola)], ids=repr
+)
+def test_regression_with_a_tapered_kernel(kernel):
+    X, y = noisy_sinc(100, seed=0)
+    model = RVR(kernel * Taper(6.0, taper="smooth"), design="sparse").fit(X, y)
+
+    assert model.model_.basis.compact
+    assert np.mean((model.predict(X) - np.sinc(X[:, 0] / np.pi)) ** 2) < 0.05**2

@@ -79,7 +79,7 @@ def _sparse_only(dictionary: Dictionary) -> ChosenDesign:
     if not (dictionary.basis.compact and dictionary.in_memory):
         raise ValueError(
             "design='sparse' needs rows in memory and a kernel that vanishes at a "
-            "distance, such as relvec.kernels.CompactMatern: use design='auto'"
+            "distance, such as a product with relvec.kernels.Taper: use design='auto'"
         )
     choice = _sparse(dictionary, most_density=1.0)
     if choice is None:

@@ -17,6 +17,7 @@ from relvec.evidence.polished import Polished
 from relvec.evidence.sequential import Sequential
 from relvec.evidence.solvers import (
     BottomUp,
+    HeldPrior,
     Search,
     Solver,
     TopDown,
@@ -32,6 +33,7 @@ __all__ = [
     "Callback",
     "Deadline",
     "EvidenceFit",
+    "HeldPrior",
     "Hyperprior",
     "Limits",
     "MacKay",

@@ -16,7 +16,7 @@ from relvec.evidence.rounds import Rounds
 from relvec.evidence.sequential import Sequential
 from relvec.evidence.staged import Staged
 from relvec.evidence.tempering import Tempered
-from relvec.evidence.updates import EM, MacKay, Variational
+from relvec.evidence.updates import EM, Held, MacKay, Variational
 from relvec.parameters import (
     as_min_vectors,
     check_choice,
@@ -302,6 +302,19 @@ class TopDown(Solver):
     def noise_freedom(self, n_observations: float) -> float:
         integrated = self.update == "variational"
         return 2 * self.prior.c + n_observations if integrated else np.inf
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class HeldPrior(Solver):
+    """No search over α, which is given: the posterior, and the noise if that is not."""
+
+    precision: Array  # (M,) α, finite, in the units of the data
+
+    def maximiser(self, problem: Problem, search: Search) -> EvidenceMaximiser[Any]:
+        return FixedPoint(Held(), tol=search.tol)
+
+    def starting_precision(self, n_basis: int, known: Array | None) -> Array:
+        return self.precision
 
 
 # Made once: nobody gets to see, and so to change, what a name stands for.

@@ -152,6 +152,17 @@ class MacKay:
 
 
 @dataclass(frozen=True)
+class Held(MacKay):
+    """α stays as it is, and so do all functions: only the noise moves."""
+
+    def staying(self, posterior: Posterior, updated: Array) -> AnyArray:
+        return np.ones(updated.shape[-1], dtype=bool)
+
+    def precisions(self, posterior: Posterior, priors: Gammas) -> Array:
+        return posterior.prior_precision
+
+
+@dataclass(frozen=True)
 class EM(MacKay):
     """Short steps, each of which raises the evidence.
 

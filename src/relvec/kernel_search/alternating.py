@@ -21,7 +21,6 @@ from relvec.kernel_search.starts import Distances, given_shape
 from relvec.kernel_search.trials import Trials
 from relvec.likelihoods import at_ceiling
 from relvec.modelling import Candidates, FittedModel, TrainingSet, fit_candidates
-from relvec.typing import Array
 
 _MOST_TURNS = 30  # of both kinds, each of a fit and some steps
 _LEAST_GAIN = 1e-3  # nats, which is no evidence for anything
@@ -47,10 +46,11 @@ def _alternated(
 ) -> AdaptiveModel:
     """Turns of both kinds until the evidence stops rising."""
     limits = replace(trials.spec.limits, max_iter=settings.cycles)
-    solver = TopDown("mackay", polish=False)
+    start = settings.initial_precision
+    solver = TopDown("mackay", polish=False, initial_precision=start)
     mackay = replace(trials.spec, solver=solver, limits=limits)
     candidates = _candidates(settings, trials, data)
-    precision: Array | None = None
+    precision = solver.starting_precision(len(candidates.basis), None)
     before = -np.inf
     for _ in range(_MOST_TURNS):
         model = fit_candidates(

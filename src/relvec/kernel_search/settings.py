@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from relvec.kernel_learning import CRITERIA
-from relvec.parameters import check_choice, check_count, check_flag
+from relvec.parameters import check_choice, check_count, check_flag, check_positive
 from relvec.parametric import Parametric
 
 SHARED, ADAPTIVE = ("width", "ard", "auto"), ("adaptive", "adaptive-ard")
@@ -80,6 +80,10 @@ class Adaptive(Parametric):
         S: quasi-Newton steps on the logarithms of all length scales that follow.
     by_feature : bool, default=False
         Whether each vector has a scale for each feature.
+    initial_precision : float, optional
+        α of every weight's prior to begin with, in the units of the data, as in
+        :class:`TopDown`. The paper has 1/N, ``1 / len(y)``; by default it is that of
+        weights with which one function would explain all of ``y``.
 
     References
     ----------
@@ -100,11 +104,14 @@ class Adaptive(Parametric):
     cycles: int = 10
     steps: int = 10
     by_feature: bool = False
+    initial_precision: float | None = None
 
     def __post_init__(self) -> None:
         check_count("cycles", self.cycles)
         check_count("steps", self.steps)
         check_flag("by_feature", self.by_feature)
+        if self.initial_precision is not None:
+            check_positive("initial_precision", self.initial_precision)
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,9 @@
 """Kernels: functions of two sets of rows."""
 
-from relvec.kernels.adapters import Checked, Columns
+from relvec.kernels.adapters import CallableKernel, Checked, Columns
 from relvec.kernels.base import Kernel, KernelFunction
 from relvec.kernels.combinations import Product, Scaled, Sum
-from relvec.kernels.compact import CompactMatern
+from relvec.kernels.compact import CompactMatern, Taper
 from relvec.kernels.constant import Constant
 from relvec.kernels.dot_product import Linear, Polynomial, Sigmoid
 from relvec.kernels.ecosystem import GaussianProcessKernel
@@ -12,6 +12,7 @@ from relvec.kernels.matern import Matern
 from relvec.kernels.stationary import Gaussian, InverseMultiquadric, RationalQuadratic
 
 __all__ = [
+    "CallableKernel",
     "Checked",
     "Columns",
     "CompactMatern",
@@ -31,4 +32,5 @@ __all__ = [
     "Scaled",
     "Sigmoid",
     "Sum",
+    "Taper",
 ]

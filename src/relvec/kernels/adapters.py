@@ -2,13 +2,21 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from relvec.kernels.base import KernelFunction
-from relvec.typing import AnyArray, Array
+from relvec.kernels.sparse import as_dense
+from relvec.typing import AnyArray, Array, Indices
+
+# Pairs that come row by row, as those of a sparse matrix, are asked for by row, if
+# these are enough for a call. Others are in blocks, of which only the diagonal is of
+# use: small enough for that, and large enough that calls do not cost more than values.
+_FEWEST_IN_RUN = 8
+_PAIRS_AT_ONCE = 64
 
 
 @dataclass(frozen=True)
@@ -62,6 +70,95 @@ class Checked:
         if hasattr(self.function, "diagonal"):
             return np.asarray(self.function.diagonal(X), dtype=np.float64)
         return np.array([self(X[i : i + 1], X[i : i + 1])[0, 0] for i in range(len(X))])
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CallableKernel(KernelFunction):
+    """A callable as a kernel that is added, multiplied and tapered like any other.
+
+    Parameters
+    ----------
+    function : callable
+        Of two arrays of rows, to the matrix of values between them. What it says of
+        itself by ``positive_definite``, ``compact``, ``diagonal`` and
+        ``requires_vector_input`` is believed; its answers are checked.
+    columns : sequence of int or bool, slice, optional
+        The features that the kernel sees; all by default.
+
+    Notes
+    -----
+    It counts as a kernel without parameters, and has no derivative by its centres.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from relvec.kernels import CallableKernel, Taper
+    >>> def parabola(X, Z):
+    ...     return (1 + X @ Z.T) ** 2
+    >>> kernel = CallableKernel(parabola) * Taper(2.0)
+    >>> kernel(np.array([[1.0], [2.0], [9.0]])).toarray()
+    array([[4.000e+00, 4.500e+00, 0.000e+00],
+           [4.500e+00, 2.500e+01, 0.000e+00],
+           [0.000e+00, 0.000e+00, 6.724e+03]])
+    """
+
+    function: Callable[[Any, Any], Any]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not callable(self.function) or isinstance(self.function, type):
+            raise ValueError(
+                "function must be a callable of two arrays of rows that returns the "
+                f"matrix of values between them; got {self.function!r}"
+            )
+
+    @property
+    def positive_definite(self) -> bool:
+        return Checked(self.function).positive_definite
+
+    @property
+    def compact(self) -> bool:
+        return Checked(self.function).compact
+
+    @property
+    def requires_vector_input(self) -> bool:
+        return bool(getattr(self.function, "requires_vector_input", False))
+
+    def _matrix(self, X: Array, Z: Array) -> Any:
+        values = Checked(self.function)(X, Z)
+        # A dense one may be the user's own.
+        return values if self.compact else values.copy()
+
+    def _paired(self, X: Array, Z: Array) -> Array:
+        return diagonals(self._matrix, X, Z)
+
+    def _diagonal(self, X: Array) -> Array:
+        return Checked(self.function).diagonal(X)
+
+    def _gradients(self, X: Array, Z: Array) -> dict[str, Array]:
+        return {}
+
+
+def diagonals(matrix: Callable[[Array, Array], Any], X: AnyArray, Z: AnyArray) -> Array:
+    """k(x, z) for rows that belong together, of a kernel that knows but matrices."""
+    values = np.empty(len(X))
+    runs = _runs(X)
+    if len(runs) * _FEWEST_IN_RUN < len(X):
+        for start, stop in pairwise([*runs, len(X)]):
+            row = matrix(X[start : start + 1], Z[start:stop])
+            values[start:stop] = as_dense(row)[0]
+        return values
+    for start in range(0, len(X), _PAIRS_AT_ONCE):
+        part = slice(start, start + _PAIRS_AT_ONCE)
+        values[part] = np.diagonal(as_dense(matrix(X[part], Z[part])))
+    return values
+
+
+def _runs(X: AnyArray) -> Indices:
+    """Where rows begin that differ from the one before them."""
+    if X.ndim == 1 or X.dtype == object:
+        return np.arange(len(X))
+    return np.concatenate([[0], np.flatnonzero(np.any(X[1:] != X[:-1], axis=1)) + 1])
 
 
 def checked_dense(values: Any, name: str, expected: tuple[int, int]) -> AnyArray:

@@ -9,6 +9,7 @@ import numpy as np
 
 from relvec import kernels
 from relvec.kernels.checks import check_columns, checked_rows, chosen_columns
+from relvec.kernels.sparse import on_pattern
 from relvec.parametric import Parametric
 from relvec.typing import AnyArray, Array, Indices
 
@@ -153,6 +154,16 @@ class KernelFunction(Parametric, ABC):
 
     def _diagonal(self, X: Array) -> Array:
         return self._paired(X, X)
+
+    def _of_distances(self, distances: Array) -> Array | None:
+        """k as a function of ‖x − z‖, as a new array; None if it is none."""
+        return None
+
+    def _sparse_times(self, other: "KernelFunction", X: Array, Z: Array) -> Any:
+        """The matrix of this kernel, a compact one, times another on its pattern."""
+        matrix: Any = self(X, Z)
+        matrix.data *= on_pattern(other.paired, matrix, X, Z)
+        return matrix
 
     def _gradients(self, X: Array, Z: Array) -> dict[str, Array]:
         raise TypeError(f"{type(self).__name__} has no derivatives by its parameters")

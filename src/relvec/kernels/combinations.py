@@ -5,7 +5,7 @@ from typing import Any
 
 from relvec.kernels.base import KernelFunction
 from relvec.kernels.distances import multiplied
-from relvec.kernels.sparse import as_dense, on_pattern
+from relvec.kernels.sparse import as_dense
 from relvec.parameters import check_positive
 from relvec.typing import Array
 
@@ -161,19 +161,16 @@ class Product(_Pair):
         return self.left.compact or self.right.compact
 
     def _matrix(self, X: Array, Z: Array) -> Array:
+        if self.left.compact and self.right.compact:
+            left: Any = self.left(X, Z)
+            return left.multiply(self.right(X, Z)).tocsr()
         if self.left.compact:
-            return self._sparse(self.left(X, Z), self.right, X, Z)
+            return self.left._sparse_times(self.right, X, Z)
         if self.right.compact:
-            return self._sparse(self.right(X, Z), self.left, X, Z)
+            return self.right._sparse_times(self.left, X, Z)
         values = self.left(X, Z)
         values *= self.right(X, Z)
         return values
-
-    def _sparse(self, pattern: Any, other: KernelFunction, X: Array, Z: Array) -> Any:
-        if other.compact:
-            return pattern.multiply(other(X, Z)).tocsr()
-        pattern.data *= on_pattern(other.paired, pattern, X, Z)
-        return pattern
 
     def _paired(self, X: Array, Z: Array) -> Array:
         return self.left.paired(X, Z) * self.right.paired(X, Z)
@@ -199,6 +196,7 @@ class Product(_Pair):
 def _check_kernel(name: str, value: Any) -> None:
     if not isinstance(value, KernelFunction):
         raise TypeError(
-            f"{name} must be one of relvec's kernels, or a kernel of scikit-learn's "
-            f"gaussian_process in a GaussianProcessKernel; got {value!r}"
+            f"{name} must be one of relvec's kernels, a kernel of scikit-learn's "
+            "gaussian_process in a GaussianProcessKernel, or another callable in a "
+            f"CallableKernel; got {value!r}"
         )

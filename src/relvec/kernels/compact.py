@@ -1,12 +1,14 @@
-"""A Matérn kernel that vanishes beyond a distance, so that its matrices are sparse."""
+"""Kernels that vanish beyond a distance, so that their matrices are sparse."""
 
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from relvec.kernels.base import KernelFunction
 from relvec.kernels.checks import Scale, check_scale, feature_scales
-from relvec.kernels.distances import apply, differences, multiplied, squared_distances
+from relvec.kernels.combinations import Product
+from relvec.kernels.distances import differences, squared_distances
 from relvec.kernels.matern import Matern
 from relvec.kernels.sparse import close_distances, count_close, on_pattern
 from relvec.kernels.tapers import TAPERS
@@ -15,21 +17,16 @@ from relvec.typing import AnyArray, Array
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CompactMatern(Matern):
-    """The Matérn kernel times max(1 − u, 0)^exponent, u = ‖x − z‖/support.
+class Taper(KernelFunction):
+    """max(1 − u, 0)^exponent with u = ‖x − z‖/support, to multiply any kernel by.
 
-    Its matrices are ``scipy.sparse.csr_array``: nothing the size of all pairs of rows
-    is held, except by the derivatives. The second factor is eq. 6.1.1.3.1 of [1]_,
-    with a radius of its own.
+    The product, ``kernel * Taper(support)``, vanishes from a distance of ``support``
+    on. Its matrices are ``scipy.sparse.csr_array``, and nothing the size of all pairs
+    of rows is held, except by the derivatives. It is positive definite if the kernel
+    is. This is eq. 6.1.1.3.1 of [1]_, the hyper-triangular kernel.
 
     Parameters
     ----------
-    length_scale : float or array of float, optional
-        ℓ of the Matérn kernel, one for all features or one for each; 1 by default.
-    nu : float, default=1.5
-        ν of the Matérn kernel, any positive number or infinity.
-    width : float or array of float, optional
-        √2·ℓ, instead of ``length_scale``.
     support : float or array of float, default=3.0
         The distance from which on the kernel is 0; or one for each feature, by which
         they are divided before the distance is taken.
@@ -37,16 +34,21 @@ class CompactMatern(Matern):
         The default is the least that keeps the kernel of d features positive definite:
         (d + 1)/2, or (d + 5)/2 for the smooth taper; less is refused.
     taper : {"triangular", "smooth"}, default="triangular"
-        The second factor: max(1 − u, 0)^exponent has a kink at u = 0, so that the
-        kernel is no smoother than an exponential, whatever ``nu`` is.
+        max(1 − u, 0)^exponent has a kink at u = 0, so that products with it are no
+        smoother than an exponential, whatever they are products with.
         ``"smooth"`` multiplies it by 1 + exponent·u, Wendland's function [2]_, which
         has two derivatives; prefer it for more than three features.
     columns : sequence of int or bool, slice, optional
-        The features that the kernel sees; all by default.
+        The features that the kernel sees; all by default. A product is sparse by these
+        alone.
 
     Notes
     -----
-    Where the kernel has a kink at x = z, ``centre_gradient`` is 0 there.
+    Where the taper has a kink at x = z, ``centre_gradient`` is 0 there.
+
+    Of the other factor only pairs that are close are evaluated, for what knows nothing
+    but matrices (:class:`GaussianProcessKernel`, :class:`CallableKernel`) one row at a
+    time.
 
     References
     ----------
@@ -59,21 +61,22 @@ class CompactMatern(Matern):
     Examples
     --------
     >>> import numpy as np
-    >>> from relvec.kernels import CompactMatern
+    >>> from relvec.kernels import RationalQuadratic, Taper
     >>> X = np.array([[0.0], [1.0], [9.0]])
-    >>> kernel = CompactMatern(support=2.0, nu=0.5)
+    >>> kernel = RationalQuadratic() * Taper(2.0)
     >>> kernel(X).toarray().round(3)
-    array([[1.   , 0.184, 0.   ],
-           [0.184, 1.   , 0.   ],
+    array([[1.   , 0.333, 0.   ],
+           [0.333, 1.   , 0.   ],
            [0.   , 0.   , 1.   ]])
-    >>> kernel.count(X)
+    >>> Taper(2.0).count(X)
     5
     """
 
-    support: Scale = field(default=3.0, kw_only=True)
-    exponent: float | None = field(default=None, kw_only=True)
-    taper: str = field(default="triangular", kw_only=True)
+    support: Scale = 3.0
+    exponent: float | None = None
+    taper: str = "triangular"
 
+    positive_definite = True
     compact = True
 
     def __post_init__(self) -> None:
@@ -107,59 +110,136 @@ class CompactMatern(Matern):
             )
         return float(self.exponent)
 
+    def _values(self, u: Array, n_features: int) -> Array:
+        return TAPERS[self.taper].value(u, self._power(n_features))
+
     def _matrix(self, X: Array, Z: Array) -> Any:
-        supports, scales = self._supports(X.shape[1]), self._scales(X.shape[1])
+        supports = self._supports(X.shape[1])
         matrix = close_distances(X / supports, Z / supports)
-        if supports.ndim or scales.ndim:
-            values = on_pattern(super()._paired, matrix, X, Z)
-        else:
-            values = (matrix.data * (supports / scales)) ** 2
-            apply(self._profile, values)
-        values *= TAPERS[self.taper].value(matrix.data, self._power(X.shape[1]))
+        matrix.data = self._values(matrix.data, X.shape[1])
+        return matrix
+
+    def _sparse_times(self, other: KernelFunction, X: Array, Z: Array) -> Any:
+        supports = self._supports(X.shape[1])
+        if self.columns is not None or supports.ndim:
+            return super()._sparse_times(other, X, Z)
+        # Distances that are known need not be taken again.
+        matrix = close_distances(X / supports, Z / supports)
+        values = other._of_distances(matrix.data * supports)
+        if values is None:
+            values = on_pattern(other.paired, matrix, X, Z)
+        values *= self._values(matrix.data, X.shape[1])
         matrix.data = values
         return matrix
 
     def _paired(self, X: Array, Z: Array) -> Array:
         scaled = (X - Z) / self._supports(X.shape[1])
-        distances = np.sqrt(np.einsum("ij,ij->i", scaled, scaled))
-        taper = TAPERS[self.taper].value(distances, self._power(X.shape[1]))
-        return super()._paired(X, Z) * taper
-
-    def _diagonal(self, X: Array) -> Array:
-        self._power(X.shape[1])
-        self._supports(X.shape[1])
-        return super()._diagonal(X)
+        return self._values(np.sqrt(np.einsum("ij,ij->i", scaled, scaled)), X.shape[1])
 
     def _distances(self, X: Array, Z: Array) -> Array:
         supports = self._supports(X.shape[1])
         return np.sqrt(squared_distances(X / supports, Z / supports, exact=True))
 
-    def _taper(self, X: Array, Z: Array) -> tuple[Array, Array, Array]:
-        """t(u) for all distances u, t′(u)/u (0 at u = 0), and ∂t/∂exponent."""
-        u, p, taper = self._distances(X, Z), self._power(X.shape[1]), TAPERS[self.taper]
-        return taper.value(u, p), taper.derivative(u, p), taper.by_power(u, p)
-
     def _gradients(self, X: Array, Z: Array) -> dict[str, Array]:
-        taper, derivative, by_power = self._taper(X, Z)
-        values = super()._matrix(X, Z)
-        by_matern = super()._gradients(X, Z)
-        gradients = {name: multiplied(g, taper) for name, g in by_matern.items()}
-        supports = self._supports(X.shape[1])
-        by_square = -values * derivative
+        u, supports = self._distances(X, Z), self._supports(X.shape[1])
+        taper, power = TAPERS[self.taper], self._power(X.shape[1])
+        by_square = -taper.derivative(u, power)
         if supports.ndim:
             squares = (differences(X, Z) / supports) ** 2
             by_square = by_square[..., None]
         else:
-            squares = self._distances(X, Z) ** 2
-        gradients["support"] = by_square * squares / supports
+            squares = u**2
+        gradients = {"support": by_square * squares / supports}
         if self.exponent is not None:
-            gradients["exponent"] = values * by_power
+            gradients["exponent"] = taper.by_power(u, power)
         return gradients
 
     def _centre_gradient(self, X: Array, Z: Array) -> Array:
-        taper, derivative, _ = self._taper(X, Z)
-        by_distance = super()._matrix(X, Z) * derivative
+        derivative = TAPERS[self.taper].derivative(
+            self._distances(X, Z), self._power(X.shape[1])
+        )
         supports = self._supports(X.shape[1])
-        gradient = multiplied(super()._centre_gradient(X, Z), taper)
-        scaled = differences(X, Z) / supports
-        return gradient - by_distance[..., None] * scaled / supports
+        return -derivative[..., None] * (differences(X, Z) / supports) / supports
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CompactMatern(Matern):
+    """The Matérn kernel times a :class:`Taper`, under one name.
+
+    ``CompactMatern(ℓ, nu, support=R)`` is ``Matern(ℓ, nu) * Taper(R)``. Its matrices
+    are ``scipy.sparse.csr_array``.
+
+    Parameters
+    ----------
+    length_scale : float or array of float, optional
+        ℓ of the Matérn kernel, one for all features or one for each; 1 by default.
+    nu : float, default=1.5
+        ν of the Matérn kernel, any positive number or infinity.
+    width : float or array of float, optional
+        √2·ℓ, instead of ``length_scale``.
+    support, exponent, taper : optional
+        Those of the :class:`Taper`.
+    columns : sequence of int or bool, slice, optional
+        The features that the kernel sees; all by default.
+
+    Notes
+    -----
+    Where the kernel has a kink at x = z, ``centre_gradient`` is 0 there.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from relvec.kernels import CompactMatern
+    >>> X = np.array([[0.0], [1.0], [9.0]])
+    >>> kernel = CompactMatern(support=2.0, nu=0.5)
+    >>> kernel(X).toarray().round(3)
+    array([[1.   , 0.184, 0.   ],
+           [0.184, 1.   , 0.   ],
+           [0.   , 0.   , 1.   ]])
+    >>> kernel.count(X)
+    5
+    """
+
+    support: Scale = field(default=3.0, kw_only=True)
+    exponent: float | None = field(default=None, kw_only=True)
+    taper: str = field(default="triangular", kw_only=True)
+
+    compact = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        # Made here so that its parameters are checked.
+        self._taper  # noqa: B018
+
+    @property
+    def _taper(self) -> Taper:
+        return Taper(self.support, self.exponent, self.taper)
+
+    @property
+    def _product(self) -> Product:
+        return Product(
+            Matern(self.length_scale, self.nu, width=self.width), self._taper
+        )
+
+    def count(self, X: AnyArray, Z: AnyArray | None = None) -> int:
+        """How many entries the matrix between X and Z will have, without making it.
+
+        X and Z, which is X by default, are those of a call.
+        """
+        return self._taper.count(*self.seen(X, Z)[:2])
+
+    def _matrix(self, X: Array, Z: Array) -> Any:
+        return self._product(X, Z)
+
+    def _paired(self, X: Array, Z: Array) -> Array:
+        return self._product.paired(X, Z)
+
+    def _diagonal(self, X: Array) -> Array:
+        return self._product.diagonal(X)
+
+    def _gradients(self, X: Array, Z: Array) -> dict[str, Array]:
+        gradients = self._product.gradients(X, Z)
+        return {name.partition("__")[2]: each for name, each in gradients.items()}
+
+    def _centre_gradient(self, X: Array, Z: Array) -> Array:
+        return self._product.centre_gradient(X, Z)

@@ -5,13 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from relvec.kernels.adapters import checked_dense
+from relvec.kernels.adapters import checked_dense, diagonals
 from relvec.kernels.base import KernelFunction
 from relvec.typing import Array
-
-# Of a block only the diagonal is of use: it is small enough for that, and large enough
-# that calls do not cost more than values.
-_PAIRS_AT_ONCE = 64
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -71,11 +67,7 @@ class GaussianProcessKernel(KernelFunction):
         return array.astype(np.float64, copy=False)
 
     def _paired(self, X: Array, Z: Array) -> Array:
-        values = np.empty(len(X))
-        for start in range(0, len(X), _PAIRS_AT_ONCE):
-            part = slice(start, start + _PAIRS_AT_ONCE)
-            values[part] = np.diagonal(self._matrix(X[part], Z[part]))
-        return values
+        return diagonals(self._matrix, X, Z)
 
     def _diagonal(self, X: Array) -> Array:
         if self._has_noise:

@@ -86,6 +86,11 @@ class Radial(KernelFunction):
         scaled = (X - Z) / self._scales(X.shape[1])
         return apply(self._profile, np.einsum("ij,ij->i", scaled, scaled))
 
+    def _of_distances(self, distances: Array) -> Array | None:
+        if self.columns is not None or np.ndim(self.scale):
+            return None
+        return apply(self._profile, (distances / self.scale) ** 2)
+
     def _diagonal(self, X: Array) -> Array:
         self._scales(X.shape[1])
         return apply(self._profile, np.zeros(len(X)))
