@@ -121,7 +121,8 @@ def judged(model, X, y, train, test):
     p = model.predict_proba(others)
     accuracy = 100 * np.mean(model.classes_[p.argmax(axis=1)] == y[test])
     loss = log_loss(y[test], p, labels=model.classes_)
-    return accuracy, len(model.relevance_), loss, seconds, bool(caught)
+    vectors = len(getattr(model, "relevance_", rows))  # a model that is not sparse
+    return accuracy, vectors, loss, seconds, bool(caught)
 
 
 def measured(name, model, variant, repeats):

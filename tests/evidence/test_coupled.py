@@ -192,7 +192,7 @@ class TestPriorsOfEachWeight:
 
     def test_too_many_weights(self):
         X, y = blobs(2000)
-        with pytest.raises(ValueError, match="6003 weights at once.*candidates"):
+        with pytest.raises(ValueError, match=r"6003 weights at once.*candidates"):
             RVC(gamma=0.02, multi_class=Softmax(priors="each")).fit(X, y)
 
 

@@ -86,12 +86,14 @@ def likelihoods(model: Model) -> tuple[float, float]:
 
 def _moved(before: Model, after: Model) -> tuple[float, float, float]:
     """Length of the change of W, root mean square of that of Y, largest of log α."""
-    functions = np.union1d(before.active, after.active)
-    weights = [_among(each.mean, each, functions, 0.0) for each in (before, after)]
-    alphas = [
-        _among(np.atleast_2d(each.prior_precision), each, functions, np.nan)
-        for each in (before, after)
-    ]
+    weights = _beside(before.mean, after.mean, before, after, 0.0)
+    alphas = _beside(
+        np.atleast_2d(before.prior_precision),
+        np.atleast_2d(after.prior_precision),
+        before,
+        after,
+        np.nan,
+    )
     targets = np.full(1, np.nan)  # of other rows than before
     if before.observations.target.shape == after.observations.target.shape:
         targets = after.observations.target - before.observations.target
@@ -101,6 +103,17 @@ def _moved(before: Model, after: Model) -> tuple[float, float, float]:
         float(np.sqrt(np.mean(targets**2))),
         float(np.nanmax(ratios, initial=0.0)),
     )
+
+
+def _beside(
+    one: Array, other: Array, before: Model, after: Model, rest: float
+) -> list[Array]:
+    """Values (K, n) of two models for the functions that are in either."""
+    if np.array_equal(before.active, after.active):
+        return [one, other]
+    functions = np.union1d(before.active, after.active)
+    both = ((one, before), (other, after))
+    return [_among(values, model, functions, rest) for values, model in both]
 
 
 def _among(values: Array, model: Model, functions: AnyArray, rest: float) -> Array:
