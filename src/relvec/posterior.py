@@ -11,12 +11,12 @@ couples two outputs.
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy.linalg import lapack
 
-from relvec.linalg import cholesky, solve_lower, solve_upper
+from relvec.linalg import solve_lower, solve_upper
 from relvec.typing import Array, Indices
 
 
@@ -85,7 +85,7 @@ class Posterior:
 
     @property
     def separated(self) -> "Posterior":
-        """Every output by itself."""
+        """Without what couples two outputs."""
         return self
 
     @property
@@ -108,7 +108,7 @@ class Posterior:
         mean = functions @ self.mean.T
         return mean, np.broadcast_to(np.column_stack(variance), mean.shape)
 
-    def rescaled(self, weights: Array) -> "Posterior":
+    def rescaled(self, weights: Array) -> Self:
         """The same distribution over weights multiplied by ``weights`` (n,)."""
         # A precision beyond the range of float64 is as good as infinite.
         with np.errstate(over="ignore"):
@@ -123,6 +123,8 @@ class CoupledPosterior(Posterior):
     The factor is one of all weights, (1, Kn, Kn), an output after the other; α is
     (K, n). Rows are predicted with a covariance of their outputs, (N, K, K).
     """
+
+    uncoupled: Posterior  # the same without what couples outputs
 
     def solve(self, right: Array) -> Array:
         root = 1 / np.sqrt(self.prior_precision)
@@ -150,16 +152,11 @@ class CoupledPosterior(Posterior):
 
     @property
     def separated(self) -> Posterior:
-        n_outputs, size = self.mean.shape
-        blocks = self.covariance[0].reshape(n_outputs, size, n_outputs, size)
-        own = blocks[np.arange(n_outputs), :, np.arange(n_outputs)]
-        root = np.sqrt(self.prior_precision)
-        # Σₖ⁻¹ in units of the prior, by two triangles: A^(1/2)ΣA^(1/2) = LLᵀ.
-        scaled = root[:, :, None] * own * root[:, None]
-        unit = np.broadcast_to(np.eye(size), scaled.shape)
-        inverse = solve_lower(cholesky(scaled), unit)
-        factor = cholesky(np.swapaxes(inverse, 1, 2) @ inverse)
-        return Posterior(self.active, self.prior_precision, self.mean, factor)
+        return self.uncoupled
+
+    def rescaled(self, weights: Array) -> Self:
+        uncoupled = self.uncoupled.rescaled(weights)
+        return replace(super().rescaled(weights), uncoupled=uncoupled)
 
     @property
     def spread_shape(self) -> tuple[int, ...]:

@@ -122,7 +122,10 @@ def coupled_posterior(rng, n_outputs=3, size=4):
     inner = np.eye(root.size) + root[:, None] * (rows.T @ rows) * root
     factor = np.linalg.cholesky(inner)[None]
     mean = rng.standard_normal((n_outputs, size))
-    posterior = CoupledPosterior(np.arange(size), A, mean, factor)
+    alone = Posterior(
+        np.arange(size), A, mean, np.tile(np.eye(size), (n_outputs, 1, 1))
+    )
+    posterior = CoupledPosterior(np.arange(size), A, mean, factor, alone)
     return posterior, np.linalg.inv(np.diag(A.ravel()) + rows.T @ rows)
 
 
@@ -143,14 +146,14 @@ def test_moments_of_a_coupled_posterior(rng):
     assert_allclose(posterior.information.ravel(), information)
 
 
-def test_each_output_by_itself(rng):
+def test_rescaled_weights_have_rescaled_moments(rng):
     posterior, Sigma = coupled_posterior(rng)
-    alone = posterior.separated
+    weights = np.array([2.0, 0.5, 1.0, 10.0])
+    found = posterior.rescaled(weights)
+    scales = np.tile(weights, 3)
 
-    assert type(alone) is Posterior
-    blocks = Sigma.reshape(3, 4, 3, 4)
-    for k in range(3):
-        assert_allclose(alone.covariance[k], blocks[k, :, k], rtol=1e-8)
+    assert_allclose(found.covariance[0], Sigma * scales[:, None] * scales)
+    assert_allclose(found.separated.mean, posterior.mean * weights)
 
 
 class TestPriorsOfEachWeight:

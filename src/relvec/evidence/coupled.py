@@ -30,13 +30,13 @@ def check_few(n_weights: int) -> None:
 def coupled(problem: Problem, mode: Mode) -> Mode:
     """The same mode; of likelihoods that couple no outputs it is the same posterior."""
     at = problem.y, mode.eta, problem.sample_weight
-    curvature, posterior = mode.likelihood.curvature(*at), mode.posterior
-    if curvature is None or posterior.mean.size == 0:
+    curvature, alone = mode.likelihood.curvature(*at), mode.posterior
+    if curvature is None or alone.mean.size == 0:
         return mode
-    check_few(posterior.mean.size)
-    alpha = np.broadcast_to(posterior.prior_precision, posterior.mean.shape)
-    inner = coupled_inner(problem, posterior.active, 1 / np.sqrt(alpha), curvature)
-    factor = cholesky(inner[None])
-    posterior = CoupledPosterior(posterior.active, alpha, posterior.mean, factor)
+    check_few(alone.mean.size)
+    alpha = np.broadcast_to(alone.prior_precision, alone.mean.shape)
+    inner = coupled_inner(problem, alone.active, 1 / np.sqrt(alpha), curvature)
+    of_all = alone.active, alpha, alone.mean, cholesky(inner[None])
+    posterior = CoupledPosterior(*of_all, uncoupled=alone)
     evidence = log_evidence(problem, mode.likelihood, posterior, mode.eta)
     return replace(mode, posterior=posterior, log_evidence=evidence)
