@@ -89,17 +89,18 @@ class FixedPoint:
     warm_up: int = 0  # steps before α begins to move
 
     def init(self, problem: Problem) -> FixedPointState:
-        active = np.flatnonzero(problem.design.column_norms > 0)
+        active = _present(problem)
         alpha = self.update.starting(problem, active)
+        start = self.update.weights(problem, active, alpha)
         likelihood = problem.likelihood
         if self.update.bounded:
-            nowhere = np.zeros_like(problem.y), np.ones(1)
-            likelihood = likelihood.lower_bound(*nowhere) or likelihood
-        start = self.update.weights(problem, active, alpha)
-        plain = self.update.plain
-        most = 1 if plain else None
+            eta = problem.design.matvec(start, active)
+            likelihood = likelihood.lower_bound(eta, np.ones(1)) or likelihood
+        most = None
+        if self.update.plain:
+            most = int(problem.start_weights is None)
         search = (problem, likelihood, active, alpha, start)
-        mode = posterior_at_mode(*search, most_steps=most, plain=plain)
+        mode = posterior_at_mode(*search, most_steps=most, plain=self.update.plain)
         return FixedPointState(self._model(problem, mode))
 
     def converged(self, problem: Problem, state: FixedPointState) -> bool:
@@ -184,6 +185,14 @@ class FixedPoint:
             self.update.priors(problem, model.active),
         )
         return refitted(likelihood, problem.y, eta, problem.sample_weight, more=more)
+
+
+def _present(problem: Problem) -> Indices:
+    """Columns to begin with: all but those that vanish or are known to be out."""
+    present = problem.design.column_norms > 0
+    if problem.start is not None:
+        present = present & ~np.all(np.isinf(np.atleast_2d(problem.start)), axis=0)
+    return np.flatnonzero(present)
 
 
 def _variances(problem: Problem, model: FixedPointModel) -> Array:

@@ -83,8 +83,18 @@ class Solver(Parametric, ABC):
         return []
 
     def starting_precision(self, n_basis: int, known: Array | None) -> Array | None:
-        """α to begin with, from an earlier fit (infinite if not in it) or settings."""
-        return known
+        """α to begin with, from an earlier fit or settings.
+
+        ``known`` has one for each function, or for each output and function; it is
+        infinite for what has left the model and nan for what is new.
+        """
+        # Where every class has its own, the function is as much in the model as in any.
+        return None if known is None else np.atleast_2d(known).min(axis=0)
+
+    def starting_weights(self, known: Array) -> Array | None:
+        """Weights (outputs, functions) to begin with, from an earlier fit."""
+        # A search that adds functions looks for the mode from zero.
+        return None if self.begins_with_all is None else known
 
     def min_vectors_of(self, n_basis: int) -> int:
         """How few of so many functions end the search."""
@@ -276,10 +286,11 @@ class TopDown(Solver):
         return Polished(iteration, BottomUp().at_once(search))
 
     def starting_precision(self, n_basis: int, known: Array | None) -> Array | None:
+        start = super().starting_precision(n_basis, known)
         if self.initial_precision is None:
-            return known
+            return start
         given = np.full(n_basis, self.initial_precision)
-        return given if known is None else np.where(np.isfinite(known), known, given)
+        return given if start is None else np.where(np.isnan(start), given, start)
 
     def min_vectors_of(self, n_basis: int) -> int:
         return as_min_vectors(self.min_vectors, n_basis)

@@ -14,6 +14,7 @@ from relvec.modelling.candidates import Candidates, held
 from relvec.modelling.families import Regression
 from relvec.modelling.fitted import FittedModel, Learned
 from relvec.modelling.monitor import Monitor, silent
+from relvec.modelling.same_functions import Pruned
 from relvec.modelling.specification import Specification
 from relvec.modelling.training_rows import Features
 from relvec.modelling.training_set import TrainingSet
@@ -56,9 +57,8 @@ def maximised(
     wanted = Candidates.of(spec.kernels, spec.centres, rows, bias=spec.intercept)
     with single_threaded():
         candidates, design = _held(spec, data, wanted)
-        known = None if start is None else start.known_precisions(candidates.basis)
-        precision = spec.solver.starting_precision(len(candidates.basis), known)
-        problem = _problem(data, candidates, design, precision)
+        problem = _problem(data, candidates, design)
+        problem = _begun(spec, problem, candidates, start)
         named = _Named(candidates, rows.features, data.offset)
         return _searched(spec, problem, named, monitor)
 
@@ -108,6 +108,7 @@ class _Named:
         active, candidates = fit.posterior.active, self.candidates
         basis = candidates.basis.subset(active)
         functions = active[basis.bias :] - candidates.basis.bias
+        from_all = spec.solver.begins_with_all is not None
         freedom = spec.solver.noise_freedom(fit.n_observations)
         if not noise_has_prior(spec.solver):
             freedom = _freedom(fit)
@@ -119,6 +120,7 @@ class _Named:
             indices=candidates.indices[functions],
             kernel_indices=candidates.kernels[functions],
             features=self.features,
+            pruned=Pruned.of(candidates.basis, active) if from_all else Pruned(),
         )
 
 
@@ -158,6 +160,39 @@ def _problem(
         start=precision,
         max_prior_std=max_prior_std,
     )
+
+
+def _begun(
+    spec: Specification,
+    problem: Problem,
+    candidates: Candidates,
+    earlier: FittedModel | None,
+) -> Problem:
+    """The problem with what the search begins with, from settings or a model."""
+    basis, solver = candidates.basis, spec.solver
+    if earlier is None:
+        return replace(problem, start=solver.starting_precision(len(basis), None))
+    known, weights = earlier.known_precisions(basis), earlier.known_weights(basis)
+    alike = _same_outputs(earlier, spec, problem)
+    if not alike:
+        known = np.atleast_2d(known).min(axis=0)
+    taken = earlier.fit.n_iter + earlier.fit.steps_before
+    goes_on = not earlier.status.success and not np.isnan(known).any()
+    return replace(
+        problem,
+        start=solver.starting_precision(len(basis), known),
+        start_weights=solver.starting_weights(weights) if alike else None,
+        steps_before=taken if goes_on else 0,
+    )
+
+
+def _same_outputs(earlier: FittedModel, spec: Specification, problem: Problem) -> bool:
+    """Whether the outputs of a problem mean what those of a model do."""
+    labels, wanted = earlier.labels, spec.family.labels
+    if labels is None or wanted is None:
+        return labels is wanted
+    count = len(earlier.posterior.mean)
+    return np.array_equal(labels, wanted) and count == problem.y.shape[1]
 
 
 def _searched(
