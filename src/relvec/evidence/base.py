@@ -41,6 +41,8 @@ class Problem:
     scale: float = 1.0  # the user's targets are so many times these
     # (M,) the largest prior standard deviation of each weight, in the user's units.
     max_prior_std: Array | None = None
+    # (M,) the row that each function is centred on, -1 for none; None if none is.
+    centre_rows: Indices | None = None
     n_distinct: int | None = None  # rows that differ; as many as functions if unknown
 
     @property

@@ -21,6 +21,7 @@ import numpy as np
 from relvec.evidence.base import Problem
 from relvec.evidence.laplace_gradient import evidence_gradient, predictor_variances
 from relvec.evidence.mode import Mode, posterior_at_mode
+from relvec.evidence.noise_rows import AllRows, NoiseRows
 from relvec.evidence.updates import MacKay, Update, informed
 from relvec.likelihoods import Likelihood, PseudoObservations, refitted
 from relvec.precision import LEAST_PRIOR_SHARE, SLACK
@@ -89,6 +90,7 @@ class FixedPoint:
     update: Update = field(default_factory=MacKay)
     tol: float = 1e-3
     noise_interval: int = 1  # steps from one estimate of the noise to the next
+    noise_rows: NoiseRows = field(default_factory=AllRows)  # it is estimated from
     enough: int | None = None  # steps after which it ends, converged or not
     warm_up: int = 0  # steps before α begins to move
 
@@ -215,7 +217,8 @@ class FixedPoint:
             np.exp(-likelihood.log_parameters),
             self.update.priors(problem, model.active),
         )
-        return refitted(likelihood, problem.y, eta, problem.sample_weight, more=more)
+        weight = self.noise_rows.weight(problem, model.active)
+        return refitted(likelihood, problem.y, eta, weight, more=more)
 
 
 def _fell(before: FixedPointState, after: FixedPointState) -> bool:

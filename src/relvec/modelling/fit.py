@@ -18,7 +18,7 @@ from relvec.modelling.same_functions import Pruned
 from relvec.modelling.specification import Specification
 from relvec.modelling.training_rows import Features
 from relvec.modelling.training_set import TrainingSet
-from relvec.typing import Array
+from relvec.typing import Array, Indices
 
 # Of a noise that is estimated: from so many on Student's distribution is as good as
 # Gaussian, its intervals 1.6 % wider; with fewer than three it has no variance.
@@ -57,7 +57,7 @@ def maximised(
     wanted = Candidates.of(spec.kernels, spec.centres, rows, bias=spec.intercept)
     with single_threaded():
         candidates, design = _held(spec, data, wanted)
-        problem = _problem(data, candidates, design)
+        problem = _problem(spec, data, candidates, design)
         problem = _begun(spec, problem, candidates, start)
         named = _Named(candidates, rows.features, data.offset)
         return _searched(spec, problem, named, monitor)
@@ -78,8 +78,9 @@ def fit_candidates(
     """
     with single_threaded():
         fitting, design = _held(spec, data, candidates)
-        given = (precision, max_prior_std) if fitting is candidates else ()
-        problem = _problem(data, fitting, design, *given)
+        problem = _problem(spec, data, fitting, design)
+        if fitting is candidates:
+            problem = replace(problem, start=precision, max_prior_std=max_prior_std)
         named = _Named(fitting, data.rows.features, data.offset)
         return _searched(spec, problem, named, monitor)
 
@@ -87,6 +88,11 @@ def fit_candidates(
 def fit_accumulated(spec: Specification, accumulated: Accumulated) -> FittedModel:
     """The model of rows of which only inner products are left."""
     assert isinstance(spec.family, Regression)
+    if spec.solver.looks_at_rows is not None:
+        raise ValueError(
+            f"{spec.solver.looks_at_rows} tells rows apart, and of rows that come in "
+            "parts only inner products are kept: leave it out, or use fit"
+        )
     problem, offset = accumulated.problem(spec.family)
     n_basis, bias = problem.design.shape[1], accumulated.candidates.basis.bias
     start = spec.solver.starting_precision(n_basis, None)
@@ -145,11 +151,10 @@ def _held(
 
 
 def _problem(
+    spec: Specification,
     data: TrainingSet,
     candidates: Candidates,
     design: DesignMatrix,
-    precision: Array | None = None,
-    max_prior_std: Array | None = None,
 ) -> Problem:
     return Problem(
         design=design,
@@ -157,9 +162,17 @@ def _problem(
         likelihood=data.likelihood,
         sample_weight=data.weight,
         bias=0 if candidates.basis.bias else None,
-        start=precision,
-        max_prior_std=max_prior_std,
+        centre_rows=_centre_rows(data, candidates) if spec.centres.are_rows else None,
     )
+
+
+def _centre_rows(data: TrainingSet, candidates: Candidates) -> Indices | None:
+    """Among the rows that count, of every function; None if none is at a row."""
+    rows, indices = data.rows.indices, candidates.indices
+    places = np.searchsorted(rows, indices).clip(max=len(rows) - 1)
+    found = np.where(rows[places] == indices, places, -1)
+    constant = np.full(int(candidates.basis.bias), -1)
+    return np.concatenate([constant, found]) if np.any(found >= 0) else None
 
 
 def _begun(
