@@ -4,7 +4,7 @@ from relvec.dictionary import SparseBayes, sparse_bayes
 from relvec.estimators import RVC, RVR, FitWarning
 from relvec.evidence import BottomUp, Hyperprior, Mrvm2, Status, TopDown
 from relvec.kernel_search import Adaptive, LengthScales
-from relvec.modelling import FittedModel, Mrvm1, Softmax
+from relvec.modelling import FittedModel, Mrvm1, OneAgainstOne, Softmax
 
 __version__ = "0.1.0"
 
@@ -19,6 +19,7 @@ __all__ = [
     "LengthScales",
     "Mrvm1",
     "Mrvm2",
+    "OneAgainstOne",
     "Softmax",
     "SparseBayes",
     "Status",

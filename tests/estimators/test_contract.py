@@ -8,7 +8,7 @@ from sklearn.base import is_classifier
 from sklearn.gaussian_process import kernels as gaussian_process
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from relvec import RVC, RVR, Adaptive, BottomUp, LengthScales
+from relvec import RVC, RVR, Adaptive, BottomUp, LengthScales, OneAgainstOne
 from relvec.estimators import FitWarning
 from relvec.kernels import CompactMatern, Gaussian, Matern
 
@@ -46,6 +46,7 @@ ESTIMATORS = [
     RVC(gamma="scale", multi_class="softmax"),
     RVC(multi_class="ovr"),
     RVC(gamma="scale", multi_class="ovo"),
+    RVC(gamma="scale", multi_class=OneAgainstOne("votes")),
     RVR(kernel=[Gaussian(), "linear"], kernel_learning="weights"),
     RVC(gamma="scale", multi_class="mrvm2"),
     RVR(kernel_learning=LengthScales("width", n_restarts=1)),

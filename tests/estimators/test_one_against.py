@@ -11,14 +11,16 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 
-from relvec import RVC, Status
+from relvec import RVC, OneAgainstOne, Status
 from relvec.data import scan
+from relvec.kernels import Gaussian
 
 X, Y = read_only(*make_blobs(90, centers=3, cluster_std=2.5, random_state=3))
 NEW = read_only(np.random.default_rng(0).uniform(-15, 15, (200, 2)))
 NAMES = np.array(["plum", "fig", "kiwi"])[Y]  # classes_ in another order than Y
 MODES = ["ovr", "ovo"]
 GAMMA = 0.05
+KEYS = [(0, 1), (0, 2), (1, 2)]  # of the pairs, as indices of classes
 
 
 @pytest.fixture(scope="module", params=MODES)
@@ -259,3 +261,62 @@ def test_all_models_share_the_width_that_is_learned(multi_class):
     assert all(kernel == model.kernel_ for kernel in kernels)
     assert all(one.kernel_ == model.kernel_ for one in model.estimators_)
     assert not hasattr(RVC(gamma=1.0, multi_class=multi_class).fit(X, y), "kernel_")
+
+
+@pytest.fixture(scope="module")
+def voting():
+    return RVC(multi_class=OneAgainstOne("votes"), gamma=GAMMA).fit(X, NAMES)
+
+
+class TestVotes:
+    """One vote for each pair of classes."""
+
+    def test_they_are_those_of_scikit_learn(self, voting):
+        theirs = OneVsOneClassifier(RVC(gamma=GAMMA)).fit(X, NAMES)
+
+        assert_allclose(voting.decision_function(NEW), theirs.decision_function(NEW))
+        assert np.array_equal(voting.predict(NEW), theirs.predict(NEW))
+
+    def test_a_class_that_wins_both_its_pairs_is_predicted(self, voting):
+        wins = np.zeros((len(NEW), 3))
+        for pair, one in zip(KEYS, voting.estimators_, strict=True):
+            second = one.predict_proba(NEW)[:, 1] > 0.5
+            wins[np.arange(len(NEW)), np.where(second, pair[1], pair[0])] += 1
+        rows, winners = np.nonzero(wins == 2)
+
+        assert len(rows) > 100
+        assert np.array_equal(voting.predict(NEW)[rows], voting.classes_[winners])
+
+    def test_they_are_no_probabilities(self, voting):
+        assert not hasattr(voting, "predict_proba")
+        with pytest.raises(AttributeError) as caught:
+            voting.predict_proba(NEW)
+        assert "votes are no probabilities" in str(caught.value.__cause__)
+        assert not hasattr(voting.model_.predictive(NEW), "probabilities")
+        assert all(hasattr(one, "predict_proba") for one in voting.estimators_)
+
+    def test_the_settings_are_parameters(self, voting):
+        other = clone(voting).set_params(multi_class__decision="coupled").fit(X, NAMES)
+        plain = RVC(multi_class="ovo", gamma=GAMMA).fit(X, NAMES)
+
+        assert voting.multi_class == OneAgainstOne("votes")
+        assert np.array_equal(other.predict_proba(NEW), plain.predict_proba(NEW))
+        with pytest.raises(ValueError, match="decision must be one of 'coupled', 'vo"):
+            OneAgainstOne("majority")
+
+    def test_two_classes_are_the_binary_model(self):
+        few = Y < 2
+        model = RVC(multi_class=OneAgainstOne("votes"), gamma=GAMMA)
+        binary = RVC(gamma=GAMMA).fit(X[few], Y[few])
+
+        assert np.array_equal(
+            model.fit(X[few], Y[few]).decision_function(NEW),
+            binary.decision_function(NEW),
+        )
+
+    def test_every_pair_may_have_its_kernel(self):
+        kernels = {pair: Gaussian(4.0) for pair in [(0, 1), (0, 2), (1, 2)]}
+        model = RVC(kernels, multi_class=OneAgainstOne("votes")).fit(X, Y)
+        plain = RVC(Gaussian(4.0), multi_class=OneAgainstOne("votes")).fit(X, Y)
+
+        assert np.array_equal(model.predict(NEW), plain.predict(NEW))

@@ -4,8 +4,9 @@ import warnings
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import t as student_t
+from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 
@@ -13,6 +14,7 @@ from relvec import (
     RVC,
     RVR,
     BottomUp,
+    FitWarning,
     Hyperprior,
     LengthScales,
     Mrvm2,
@@ -20,6 +22,7 @@ from relvec import (
     TopDown,
     sparse_bayes,
 )
+from relvec.basis import Basis
 from relvec.data import noisy_sinc, two_mixtures
 from relvec.kernels import Gaussian
 
@@ -215,6 +218,80 @@ class TestWarmStart:
 
         assert_allclose(model.history_["noise_std"][-1], noise, rtol=0.1)
         assert len(model.relevance_) < 4 * active
+
+    @pytest.mark.parametrize("make", [RVR, RVC])
+    @pytest.mark.parametrize("update", TOP_DOWN)
+    def test_what_was_pruned_stays_out(self, make, update):
+        """The steps of both fits together are those of one that was not stopped."""
+        X, y = noisy_sinc(80, seed=0) if make is RVR else two_mixtures(80, seed=0)
+        gamma = 1 / 9 if make is RVR else 4.0
+        solver = TopDown(update, polish=False)
+        whole = make(gamma=gamma, solver=solver, tol=1e-3).fit(X, y)
+        model = make(gamma=gamma, solver=solver, tol=1e-3)
+        with pytest.warns(ConvergenceWarning, match="min_vectors"):
+            model.set_params(solver__min_vectors=0.5).fit(X, y)
+        steps, left = model.n_iter_, set(model.relevance_)
+        model.set_params(solver__min_vectors=None, warm_start=True).fit(X, y)
+
+        assert model.history_["n_vectors"][0] <= len(left) <= 41
+        assert abs(steps + model.n_iter_ - whole.n_iter_) <= 5
+        assert np.array_equal(model.relevance_, whole.relevance_)
+        assert_allclose(model.log_evidence_, whole.log_evidence_, rtol=1e-5)
+        assert_allclose(model.predict(X), whole.predict(X), atol=1e-3)
+
+    # Within its warm-up, and beyond.
+    @pytest.mark.parametrize(("convergence", "stop"), [("A", 3), ("N", 3), ("N", 15)])
+    def test_mrvm2_goes_on_with_every_class(self, convergence, stop):
+        X, y = make_blobs(60, centers=3, cluster_std=2.5, random_state=3)
+        scheme = Mrvm2(convergence=convergence)
+        whole = RVC(gamma=0.05, multi_class=scheme).fit(X, y)
+        model = RVC(gamma=0.05, multi_class=scheme, max_iter=stop)
+        with pytest.warns(ConvergenceWarning, match="max_iter"):
+            model.fit(X, y)
+        model.set_params(warm_start=True, max_iter=10_000).fit(X, y)
+
+        assert stop + model.n_iter_ == whole.n_iter_
+        assert np.array_equal(model.relevance_, whole.relevance_)
+        assert_allclose(model.predict_proba(X), whole.predict_proba(X), atol=1e-9)
+
+    def test_new_rows_and_kernels_begin_as_new(self):
+        X, y = noisy_sinc(80, seed=0)
+        solver = TopDown("mackay", polish=False)
+        model = RVR(gamma=1 / 9, solver=solver, warm_start=True).fit(X[:60], y[:60])
+        before = model.model_
+        known = before.known_precisions(Basis.of(Gaussian.from_gamma(1 / 9), X, True))
+        other = before.known_precisions(Basis.of(Gaussian.from_gamma(1.0), X, True))
+        inside, rows = 1 + model.relevance_, np.arange(80)
+
+        assert_array_equal(known[inside], model.prior_precision_)
+        assert_array_equal(np.isnan(known[1:]), rows >= 60)
+        # Of another kernel nothing is known to be of no use.
+        assert_array_equal(np.isnan(other[1:]), ~np.isin(rows, model.relevance_))
+        model.fit(X, y)
+        assert model.history_["n_vectors"][0] > 20
+        assert len(model.relevance_) < 15
+
+    def test_pruned_objects_stay_out(self):
+        rng = np.random.default_rng(0)
+        words = ["".join(rng.choice(list("abcd"), 4)) for _ in range(40)]
+        counts = np.array([word.count("a") for word in words]) + rng.normal(0, 0.1, 40)
+
+        def shared(one, two):
+            return np.array([[len(set(a) & set(b)) for b in two] for a in one], float)
+
+        solver = TopDown("mackay", polish=False)
+        model = RVR(shared, solver=solver, warm_start=True, tol=1e-2)
+        left = len(model.fit(words, counts).relevance_)
+
+        assert model.fit(words, counts).history_["n_vectors"][0] <= left
+
+    def test_a_model_of_nothing_is_nothing_to_go_on_with(self):
+        X, y = noisy_sinc(40, seed=0)
+        model = RVR(gamma=1 / 9, solver=TopDown(polish=False), warm_start=True)
+        with pytest.warns(FitWarning, match="does not vary"):
+            model.fit(X, np.ones(40))
+
+        assert len(model.fit(X, y).relevance_) > 2
 
     def test_other_rows_and_another_kernel(self):
         """What is no candidate any more is left out."""

@@ -10,7 +10,7 @@ from scipy.special import expit
 from sklearn.datasets import make_blobs
 
 from relvec import RVC
-from relvec.modelling.coupling import coupled
+from relvec.modelling.coupling import coupled, voted
 
 X, Y = read_only(*make_blobs(90, centers=3, cluster_std=2.5, random_state=3))
 NEW = read_only(np.random.default_rng(0).uniform(-15, 15, (200, 2)))
@@ -59,3 +59,36 @@ def test_certain_pairs_can_be_coupled():
 
     assert_allclose(p[0], [0, 0, 1], atol=1e-15)
     assert_allclose(p[1], [1 / 3, 1 / 3, 1 / 3])
+
+
+def counted(odds, n_classes):
+    """The class that wins most pairs (thesis 5.1.4), pair by pair and row by row."""
+    winners = []
+    for row in odds:
+        votes, strength = np.zeros(n_classes), np.zeros(n_classes)
+        pairs = itertools.combinations(range(n_classes), 2)
+        for (i, j), value in zip(pairs, row, strict=True):
+            votes[j if value > 0 else i] += 1
+            strength[j] += value
+            strength[i] -= value
+        best = np.flatnonzero(votes == votes.max())
+        winners.append((votes, best[np.argmax(strength[best])]))
+    return [np.array(each) for each in zip(*winners, strict=True)]
+
+
+@pytest.mark.parametrize("n_classes", [3, 4, 7])
+@pytest.mark.parametrize("size", [1.0, 1e5])
+def test_most_votes_win_and_odds_break_ties(n_classes, size):
+    n_pairs = n_classes * (n_classes - 1) // 2
+    odds = size * np.random.default_rng(3).normal(0, 2, (300, n_pairs))
+    votes, winners = counted(odds, n_classes)
+    decision = voted(odds, n_classes)
+
+    assert np.sum(votes == votes.max(axis=1, keepdims=True)) > 320  # there are ties
+    assert np.array_equal(decision.argmax(axis=1), winners)
+    assert np.abs(decision - votes).max() < 0.5
+    assert np.array_equal(np.round(decision), votes)
+
+
+def test_even_odds_are_a_vote_for_the_first():
+    assert voted(np.zeros((1, 3)), 3).tolist() == [[2, 1, 0]]

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
 from relvec.estimators.base import SparseKernelModel
@@ -14,30 +15,31 @@ from relvec.estimators.kernels import (
     check_by_class,
     listed,
 )
+from relvec.estimators.multiclass import (
+    check_multi_class,
+    check_several,
+    has_probabilities,
+)
 from relvec.estimators.validation import note_features
 from relvec.evidence import Deadline, Solver, check_noise_settings
 from relvec.kernel_search import proposed_kernels
 from relvec.modelling import (
-    ONE_AGAINST,
-    SINGLE_MODELS,
     Monitor,
     Mrvm1,
     PairwiseModel,
-    Scheme,
     Specification,
     TrainingRows,
     class_family,
     coupling_for,
     fit_pairwise,
     fit_with_learned,
+    is_one_against,
     logged,
     own_solver,
     remark_on_lost_classes,
 )
-from relvec.parameters import check_choice
 from relvec.typing import AnyArray, Array, Indices
 
-MULTI_CLASS = ("auto", *SINGLE_MODELS, *ONE_AGAINST)
 _DEFAULT_TOL = 1e-4  # as in RVR
 
 
@@ -62,8 +64,8 @@ default="rbf"
     kernel_learning, solver : object
         What is learned of the kernel, and how the evidence is maximised, as in
         :class:`RVR`.
-    multi_class : {"auto", "mrvm1", "mrvm2", "softmax", "ovr", "ovo"}, Mrvm1, Mrvm2 \
-or Softmax, default="auto"
+    multi_class : {"auto", "mrvm1", "mrvm2", "softmax", "ovr", "ovo"}, Mrvm1, Mrvm2, \
+OneAgainstOne or Softmax, default="auto"
         How classes are told apart. "mrvm1" is one model with the multinomial probit and
         one prior for a vector in all classes [3]_; of two classes it keeps only vectors
         that are worth a nat of evidence. "mrvm2" has a prior for each vector and class,
@@ -72,7 +74,7 @@ or Softmax, default="auto"
         are these with settings. The others are several models for two classes each:
         "ovr" has one for each class against the rest, whose probabilities are scaled to
         sum to 1; "ovo" one for each pair, coupled by the second method of Wu, Lin and
-        Weng [4]_.
+        Weng [4]_, or voting, by :class:`OneAgainstOne`.
         Their ``gamma``, learned or not, is that of all rows, ``max_iter`` is for each
         and ``max_seconds`` for all. Of two classes both are the model of "auto", which
         is logistic; of more classes "auto" is "mrvm1".
@@ -188,8 +190,7 @@ random_state, verbose : object
         self.verbose = verbose
 
     def _check_parameters(self) -> None:
-        if not isinstance(self.multi_class, Scheme):
-            check_choice("multi_class", self.multi_class, MULTI_CLASS)
+        check_multi_class(self.multi_class)
         check_by_class(self.kernel, self.multi_class)
         super()._check_parameters()
         check_noise_settings(self._solver(), "classes have none")
@@ -240,9 +241,9 @@ random_state, verbose : object
         rows, values = self._training_rows(X, y, sample_weight)
         check_classification_targets(values)
         labels, classes = np.unique(values, return_inverse=True)
-        _check_several(labels)
+        check_several(labels)
         # One of two against the rest or the other is the model of both.
-        one_against = self.multi_class in ONE_AGAINST
+        one_against = is_one_against(self.multi_class)
         family = class_family("auto" if one_against else self.multi_class, labels)
         spec = self._specification(rows, family, deadline)
         self._kernel_names(labels)  # refuses a dict that does not fit the classes
@@ -259,7 +260,7 @@ random_state, verbose : object
 
     def _kernel_names(self, labels: AnyArray) -> list[Any]:
         """What was given as the kernel of every binary classifier."""
-        if self.multi_class not in ONE_AGAINST:
+        if not is_one_against(self.multi_class):
             return []
         keys = coupling_for(self.multi_class, labels).keys
         return by_classifier(self.kernel, keys)
@@ -316,7 +317,9 @@ random_state, verbose : object
     def decision_function(self, X: Any) -> Array:
         """Log odds of the second of two classes, or log probabilities of several.
 
-        The uncertainty of the weights is integrated out.
+        The uncertainty of the weights is integrated out. With
+        ``OneAgainstOne("votes")`` it is the votes of several classes, to which between
+        -1/3 and 1/3 is added for the log odds of their pairs.
 
         Parameters
         ----------
@@ -331,11 +334,13 @@ random_state, verbose : object
         """
         return self._predictive(X).decision
 
+    @available_if(has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Array:
         """Probability of each class, the uncertainty of the weights integrated out.
 
         The frequencies of the classes have as much of a share as rows that are
-        predicted without themselves ask for.
+        predicted without themselves ask for. Votes are none: with
+        ``OneAgainstOne("votes")`` there is no such method.
 
         Parameters
         ----------
@@ -350,7 +355,7 @@ random_state, verbose : object
         return self._predictive(X).probabilities
 
     def predict(self, X: Any) -> AnyArray:
-        """The most probable class of each row.
+        """The most probable class of each row, or the one with most votes.
 
         Parameters
         ----------
@@ -362,12 +367,4 @@ random_state, verbose : object
         ndarray of shape (n_samples,)
             Labels from ``classes_``; the first of those that are equally probable.
         """
-        return self._predictive(X).most_probable
-
-
-def _check_several(classes: AnyArray) -> None:
-    if len(classes) < 2:
-        raise ValueError(
-            f"y holds one class only, {classes.tolist()}: RVC needs rows of at least "
-            "two classes with positive sample_weight"
-        )
+        return self._predictive(X).predicted

@@ -19,7 +19,7 @@ from relvec.kernels import (
     Polynomial,
     Sigmoid,
 )
-from relvec.modelling import ONE_AGAINST, TrainingRows
+from relvec.modelling import TrainingRows, is_one_against
 from relvec.parameters import check_count, check_number, check_positive
 from relvec.typing import AnyArray, Array
 
@@ -209,7 +209,7 @@ def check_by_class(kernel: Any, multi_class: Any) -> None:
     """Refuse a dict where there is one model only, or no kernel in it."""
     if not isinstance(kernel, dict):
         return
-    if multi_class not in ONE_AGAINST:
+    if not is_one_against(multi_class):
         raise ValueError(
             "kernel is a dict, a kernel for each of several classifiers, and "
             f"multi_class={multi_class!r} makes one model of all classes: give one "

@@ -86,7 +86,8 @@ default="auto"
         Longest time to take, from the call of ``fit``; what was found by then stays.
     warm_start : bool, default=False
         Begin where the last call of ``fit`` ended: with its functions, as far as they
-        are candidates again, their prior precisions and its noise. Not for "adaptive".
+        are candidates again, their prior precisions and its noise; what a solver has
+        pruned stays out, unless its kernel has changed. Not for "adaptive".
     memory_budget : float or str, default="2GB"
         Bytes that a fit may take beside the data, as a number or in words such as
         ``"500MB"``. What cannot fit is refused before it is allocated.

@@ -31,14 +31,18 @@ class Problem:
     bias: int | None = None  # a column that does not count as a vector
     hyperprior: Hyperprior = field(default_factory=lambda: FLAT)  # in the user's units
     # (M,) α to start from, in the user's units: infinite for a function that is not in
-    # the model yet, nan where the solver is to decide.
+    # the model, nan where the solver is to decide. (outputs, M) for a solver with an α
+    # for each output.
     start: Array | None = None
     # (outputs, M) weights from which the mode is searched for, of functions as they are
-    # and in the units of the engine; none: from zero.
+    # and in the units of y; none: from zero.
     start_weights: Array | None = None
+    steps_before: int = 0  # of the search that this one goes on with
     scale: float = 1.0  # the user's targets are so many times these
     # (M,) the largest prior standard deviation of each weight, in the user's units.
     max_prior_std: Array | None = None
+    # (M,) the row that each function is centred on, -1 for none; None if none is.
+    centre_rows: Indices | None = None
     n_distinct: int | None = None  # rows that differ; as many as functions if unknown
     coupled: bool = False  # whether the posterior is to be one of all outputs together
 
@@ -149,11 +153,13 @@ class EvidenceFit:
 
     likelihood: Likelihood
     posterior: Posterior
+    search_mean: Array  # (K, n) of it in the search, which need not have been the mode
     log_evidence: float
     history: dict[str, AnyArray]
     status: Status
     n_iter: int
     n_observations: float  # Σv
+    steps_before: int = 0  # of the search that it went on with
 
 
 class Model(Protocol):

@@ -4,29 +4,34 @@ Solves   max over α (and the noise) of the log evidence (7), of a posterior den
          α and β, or of a lower bound
 Given    a dictionary, a likelihood and hyperpriors (Problem)
 By       setting derivatives to zero and iterating (updates.py). A likelihood that is
-         not Gaussian is expanded at its mode, which is searched for only roughly at
-         first, or replaced by its lower bound
+         not Gaussian is expanded at its mode, or replaced by its lower bound
 Until    no log α and no log β changes by more than ``tol``, or the objective changes
          by next to nothing
 
 EM raises its objective in every step, and α to infinity never: irrelevant functions
-fade out slowly. MacKay's steps are longer and not bound to rise.
+fade out slowly. For Laplace's evidence, which the precisions of rows are part of, its
+steps are shortened until they do (laplace_gradient.py). MacKay's steps are longer and
+not bound to rise.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from relvec.evidence.base import Problem
 from relvec.evidence.coupled import coupled
+from relvec.evidence.laplace_gradient import evidence_gradient, predictor_variances
 from relvec.evidence.mode import Mode, posterior_at_mode
+from relvec.evidence.noise_rows import AllRows, NoiseRows
 from relvec.evidence.updates import MacKay, Update, informed
 from relvec.likelihoods import Likelihood, PseudoObservations, refitted
 from relvec.precision import LEAST_PRIOR_SHARE, SLACK
 from relvec.typing import AnyArray, Array, Indices
 
-# Steps towards a mode that moves, while some log α changes by more than this.
+# Steps towards a mode that moves, while some log α changes by more than this and the
+# evidence may fall.
 _ROUGH_NEWTON, _ROUGH_CHANGE = 2, 0.5
+_MAX_HALVINGS = 10  # of a step: what a thousandth does not raise is at its maximum
 
 
 @dataclass(frozen=True)
@@ -86,21 +91,23 @@ class FixedPoint:
     update: Update = field(default_factory=MacKay)
     tol: float = 1e-3
     noise_interval: int = 1  # steps from one estimate of the noise to the next
+    noise_rows: NoiseRows = field(default_factory=AllRows)  # it is estimated from
     enough: int | None = None  # steps after which it ends, converged or not
     warm_up: int = 0  # steps before α begins to move
 
     def init(self, problem: Problem) -> FixedPointState:
-        active = np.flatnonzero(problem.design.column_norms > 0)
+        active = _present(problem)
         alpha = self.update.starting(problem, active)
+        start = self.update.weights(problem, active, alpha)
         likelihood = problem.likelihood
         if self.update.bounded:
-            nowhere = np.zeros_like(problem.y), np.ones(1)
-            likelihood = likelihood.lower_bound(*nowhere) or likelihood
-        start = self.update.weights(problem, active, alpha)
-        plain = self.update.plain
-        most = 1 if plain else None
+            eta = problem.design.matvec(start, active)
+            likelihood = likelihood.lower_bound(eta, np.ones(1)) or likelihood
+        most = None
+        if self.update.plain:
+            most = int(problem.start_weights is None)
         search = (problem, likelihood, active, alpha, start)
-        mode = posterior_at_mode(*search, most_steps=most, plain=plain)
+        mode = posterior_at_mode(*search, most_steps=most, plain=self.update.plain)
         return FixedPointState(self._model(problem, mode))
 
     def converged(self, problem: Problem, state: FixedPointState) -> bool:
@@ -115,12 +122,39 @@ class FixedPoint:
         alpha, stay = self._precisions(problem, state)
         likelihood = self._likelihood(problem, state)
         after = self._moved(problem, state, likelihood, alpha, stay)
-        least = state.model.log_evidence - SLACK * abs(state.model.log_evidence)
-        fell = after.model.log_evidence < least
-        if self.update.monotone and fell and not stay.all():
-            everything = np.ones_like(stay)
+        if not self.update.monotone or not _fell(state, after):
+            return after
+        everything = np.ones_like(stay)
+        if not stay.all():
             after = self._moved(problem, state, likelihood, alpha, everything)
-        return after
+        if likelihood.conjugate or not _fell(state, after):
+            return after
+        return self._risen(problem, state, alpha)
+
+    def _risen(
+        self, problem: Problem, state: FixedPointState, alpha: Array
+    ) -> FixedPointState:
+        """As far towards these α as the evidence rises, where it can tell the way.
+
+        The updates hold the precisions of rows, which Laplace's evidence does not: so
+        only α move which it says should, half as far again and again. If there is no
+        such way the search has ended.
+        """
+        before = state.model.prior_precision
+        priors = self.update.priors(problem, state.model.active)
+        gradient = evidence_gradient(problem, state.model.mode)
+        gradient += priors.a - priors.b * before
+        way = np.log(alpha / before)
+        way[way * gradient <= 0] = 0.0
+        everything = np.ones(len(before), dtype=bool)
+        for halvings in range(_MAX_HALVINGS if way.any() else 0):
+            nearer = before * np.exp(0.5**halvings * way)
+            after = self._moved(
+                problem, state, state.model.likelihood, nearer, everything
+            )
+            if not _fell(state, after):
+                return replace(after, change=float(np.abs(way).max()))
+        return replace(state, steps=state.steps + 1, change=0.0, rise=0.0)
 
     def _model(self, problem: Problem, mode: Mode) -> FixedPointModel:
         if self.update.coupled:
@@ -138,7 +172,7 @@ class FixedPoint:
     ) -> FixedPointState:
         """The model with these α, of the functions that stay."""
         before = state.model
-        rough = state.change > _ROUGH_CHANGE and not likelihood.conjugate
+        rough = state.change > _ROUGH_CHANGE and not self.update.monotone
         most = 1 if self.update.plain else _ROUGH_NEWTON if rough else None
         mode = posterior_at_mode(
             problem,
@@ -176,7 +210,7 @@ class FixedPoint:
         model = state.model
         likelihood, eta = model.likelihood, model.mode.eta
         if self.update.bounded and not problem.likelihood.conjugate:
-            variances = _variances(problem, model)
+            variances = predictor_variances(problem, model.mode.posterior)
             return likelihood.lower_bound(eta, variances) or likelihood
         idle = likelihood.parameter_ceiling is None
         if idle or (state.steps + 1) % self.noise_interval:
@@ -186,14 +220,19 @@ class FixedPoint:
             np.exp(-likelihood.log_parameters),
             self.update.priors(problem, model.active),
         )
-        return refitted(likelihood, problem.y, eta, problem.sample_weight, more=more)
+        weight = self.noise_rows.weight(problem, model.active)
+        return refitted(likelihood, problem.y, eta, weight, more=more)
 
 
-def _variances(problem: Problem, model: FixedPointModel) -> Array:
-    """Of η (N, K)."""
-    posterior = model.mode.posterior
-    whitened = [
-        problem.design.matvec(whitener, posterior.active)
-        for whitener in posterior.whitener
-    ]
-    return np.column_stack([np.sum(rows**2, axis=1) for rows in whitened])
+def _fell(before: FixedPointState, after: FixedPointState) -> bool:
+    """Whether the objective did so by more than rounding."""
+    value = before.model.log_evidence
+    return after.model.log_evidence < value - SLACK * abs(value)
+
+
+def _present(problem: Problem) -> Indices:
+    """Columns to begin with: all but those that vanish or are known to be out."""
+    present = problem.design.column_norms > 0
+    if problem.start is not None:
+        present = present & ~np.all(np.isinf(np.atleast_2d(problem.start)), axis=0)
+    return np.flatnonzero(present)

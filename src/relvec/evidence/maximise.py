@@ -136,12 +136,16 @@ def _finished(
 ) -> EvidenceFit:
     """The result, in the user's units."""
     mode, units = ended(problem, model), trace.units
+    posterior = units.outside(problem, mode.posterior)
+    scale = units.scale / problem.design.column_norms[posterior.active]
     return EvidenceFit(
         likelihood=model.likelihood.rescaled(units.scale),
-        posterior=units.outside(problem, mode.posterior),
+        posterior=posterior,
+        search_mean=model.mean[:, np.argsort(model.active)] * scale,
         log_evidence=mode.log_evidence + model.log_hyperprior - units.shift,
         history=trace.history(),
         status=status,
         n_iter=len(trace.snapshots),
         n_observations=float(problem.sample_weight.sum()),
+        steps_before=problem.steps_before,
     )

@@ -9,6 +9,8 @@ quadratic expansion, so each step is one least-squares problem. A likelihood tha
 match moments has its posterior from ``matching`` instead.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from relvec.evidence.approach import (
@@ -53,10 +55,13 @@ def posterior_at_mode(
     """Search from the weights ``start`` (K, n), to the end unless steps are limited.
 
     A ``rough`` search ends near the mode, for models that are about to change. A
-    ``plain`` step solves for the pseudo-observations, whatever couples outputs.
+    ``plain`` step solves for the pseudo-observations, whatever couples outputs. With no
+    steps at all the weights stay as they are.
     """
     given, likelihood = likelihood, likelihood.coarse if rough else likelihood
     here = point_at(problem, likelihood, active, prior_precision, start)
+    if most_steps == 0:
+        return _unmoved(problem, likelihood, here)
     if likelihood.conjugate:
         return conjugate_mode(problem, likelihood, here)
     if likelihood.matching is not None and most_steps is None and not plain:
@@ -82,6 +87,14 @@ def posterior_at_mode(
         here = backtracked(problem, likelihood, here, goal)
     evidence = log_evidence(problem, likelihood, posterior, here.eta)
     return Mode(given, observations, posterior, here.eta, evidence)
+
+
+def _unmoved(problem: Problem, likelihood: Likelihood, here: "Point") -> Mode:
+    """The expansion about these weights, with them as the mean."""
+    observations, posterior = expanded(problem, likelihood, here)
+    posterior = replace(posterior, mean=here.mean)
+    evidence = log_evidence(problem, likelihood, posterior, here.eta)
+    return Mode(likelihood, observations, posterior, here.eta, evidence)
 
 
 def _approached(

@@ -130,12 +130,16 @@ class Mrvm2(Solver):
         )
         by_number = self.convergence == "N"
         n_rows = int(np.ceil(problem.sample_weight.sum()))  # repetitions are rows
+        left = self.warm_up + self.passes * n_rows - problem.steps_before
         return FixedPoint(
             update,
             tol=_STANDSTILL if by_number else self.tol or _TOL,
-            enough=self.warm_up + self.passes * n_rows if by_number else None,
-            warm_up=self.warm_up,
+            enough=max(0, left) if by_number else None,
+            warm_up=max(0, self.warm_up - problem.steps_before),
         )
+
+    def starting_precision(self, n_basis: int, known: Array | None) -> Array | None:
+        return known  # that of every class
 
 
 @dataclass(frozen=True)
@@ -155,14 +159,13 @@ class ClassWise(MacKay):
     plain: ClassVar[bool] = True
 
     def starting(self, problem: Problem, active: Indices) -> Array:
-        start = problem.start_precision
-        common = np.full(len(active), 1 / self.count)
-        if start is not None:
-            common = np.where(np.isfinite(start[active]), start[active], common)
-        return np.tile(common, (problem.y.shape[1], 1))
+        alpha = self._started(problem, active, 1 / self.count)
+        return np.broadcast_to(alpha, (problem.y.shape[1], len(active)))
 
     def weights(self, problem: Problem, active: Indices, alpha: Array) -> Array:
-        """Those for which the auxiliary variables are the labels."""
+        """As they were, or those for which the auxiliary variables are the labels."""
+        if problem.start_weights is not None:
+            return super().weights(problem, active, alpha)
         n_outputs = problem.y.shape[1]
         labels = Gaussian.known(1.0, n_outputs)
         nothing = np.zeros((n_outputs, len(active)))

@@ -55,7 +55,8 @@ class Polished:
         if state.polishing and not self.polish.converged(problem, inner):
             return replace(state, inner=self.polish.step(problem, inner))
         if state.polishing:
-            return replace(state, afresh=self.polish.init(replace(problem, start=None)))
+            nothing = replace(problem, start=None, start_weights=None)
+            return replace(state, afresh=self.polish.init(nothing))
         if not self.fixed_point.converged(problem, inner):
             return replace(state, inner=self.fixed_point.step(problem, inner))
         model = model_at(problem, inner.model.mode)

@@ -10,6 +10,7 @@ from relvec.evidence.base import Callback, EvidenceFit, EvidenceMaximiser, Probl
 from relvec.evidence.fixed_point import FixedPoint
 from relvec.evidence.hyperprior import FLAT, Hyperprior, as_hyperprior
 from relvec.evidence.maximise import Limits, maximise
+from relvec.evidence.noise_rows import check_noise_from, noise_rows
 from relvec.evidence.polished import Polished
 from relvec.evidence.pooled import Pooled
 from relvec.evidence.rounds import Rounds
@@ -83,6 +84,11 @@ class Solver(Parametric, ABC):
         return None
 
     @property
+    def looks_at_rows(self) -> str | None:
+        """The setting that tells rows apart, so that their products do not serve."""
+        return None
+
+    @property
     def prior(self) -> Hyperprior:
         """Over the precisions."""
         return FLAT
@@ -93,8 +99,18 @@ class Solver(Parametric, ABC):
         return []
 
     def starting_precision(self, n_basis: int, known: Array | None) -> Array | None:
-        """α to begin with, from an earlier fit (infinite if not in it) or settings."""
-        return known
+        """α to begin with, from an earlier fit or settings.
+
+        ``known`` has one for each function, or for each output and function; it is
+        infinite for what has left the model and nan for what is new.
+        """
+        # Where every class has its own, the function is as much in the model as in any.
+        return None if known is None else np.atleast_2d(known).min(axis=0)
+
+    def starting_weights(self, known: Array) -> Array | None:
+        """Weights (outputs, functions) to begin with, from an earlier fit."""
+        # A search that adds functions looks for the mode from zero.
+        return None if self.begins_with_all is None else known
 
     def min_vectors_of(self, n_basis: int) -> int:
         """How few of so many functions end the search."""
@@ -205,6 +221,11 @@ class TopDown(Solver):
         ``y``.
     noise_interval : int, default=1
         Steps from one estimate of the noise to the next.
+    noise_from : {"all", "active"}, int or float, default="all"
+        The rows that the noise is estimated from: all; those that functions still in
+        the model are centred on; or so many, or such a share, drawn by chance. What is
+        maximised is the evidence with "all" only, and with "active" the model may
+        follow the noise.
     prune : float, optional
         A function leaves when its prior says so many times what the data say of its
         weight; by default 1e6. For "em" and "variational", whose precisions grow only
@@ -214,7 +235,8 @@ class TopDown(Solver):
         Whether functions that were pruned get a second chance: the sequential search
         goes on where the iteration ended, begins once more from nothing, and the higher
         evidence stays. By default wherever the evidence is what is maximised: not for
-        "variational" and not with an informative hyperprior.
+        "variational", not with an informative hyperprior and not where the noise is
+        that of some rows.
     hyperprior : Hyperprior or its four numbers, optional
         Gamma distributions over the precisions of weights and noise; flat by default.
     min_vectors : int or float, optional
@@ -237,6 +259,7 @@ class TopDown(Solver):
     initial_precision: float | None = None
     initial_noise_variance: float | None = None
     noise_interval: int = 1
+    noise_from: Any = "all"
     prune: float | None = None
     polish: bool | None = None
     hyperprior: Any = None
@@ -245,6 +268,7 @@ class TopDown(Solver):
     def __post_init__(self) -> None:
         check_choice("update", self.update, _UPDATES)
         check_count("noise_interval", self.noise_interval)
+        check_noise_from(self.noise_from)
         for name in ("initial_precision", "initial_noise_variance", "prune"):
             if getattr(self, name) is not None:
                 check_positive(name, getattr(self, name))
@@ -263,11 +287,17 @@ class TopDown(Solver):
         """The setting that makes the objective another than the evidence."""
         if _UPDATES[self.update].bounded:
             return f"update={self.update!r}"
-        return f"hyperprior={self.hyperprior!r}" if self.prior.informative else None
+        if self.prior.informative:
+            return f"hyperprior={self.hyperprior!r}"
+        return self.looks_at_rows
 
     @property
     def begins_with_all(self) -> str:
         return f"solver={self.update!r}"
+
+    @property
+    def looks_at_rows(self) -> str | None:
+        return None if self.noise_from == "all" else f"noise_from={self.noise_from!r}"
 
     @property
     def prior(self) -> Hyperprior:
@@ -278,7 +308,10 @@ class TopDown(Solver):
         if self.prune is not None:
             update = replace(update, prune=self.prune)
         iteration = FixedPoint(
-            update, tol=search.tol, noise_interval=self.noise_interval
+            update,
+            tol=search.tol,
+            noise_interval=self.noise_interval,
+            noise_rows=noise_rows(self.noise_from, problem, search.seed),
         )
         polish = self._own_objective is None if self.polish is None else self.polish
         if not polish:
@@ -286,17 +319,18 @@ class TopDown(Solver):
         return Polished(iteration, BottomUp().at_once(search))
 
     def starting_precision(self, n_basis: int, known: Array | None) -> Array | None:
+        start = super().starting_precision(n_basis, known)
         if self.initial_precision is None:
-            return known
+            return start
         given = np.full(n_basis, self.initial_precision)
-        return given if known is None else np.where(np.isfinite(known), known, given)
+        return given if start is None else np.where(np.isnan(start), given, start)
 
     def min_vectors_of(self, n_basis: int) -> int:
         return as_min_vectors(self.min_vectors, n_basis)
 
     @property
     def noise_settings(self) -> list[str]:
-        named = _changed(self, "initial_noise_variance", "noise_interval")
+        named = _changed(self, "initial_noise_variance", "noise_interval", "noise_from")
         return named + ["hyperprior"] * bool(self.prior.c or self.prior.d)
 
     def noise_freedom(self, n_observations: float) -> float:

@@ -28,9 +28,11 @@ class Units:
 
     def inside(self, problem: Problem) -> Problem:
         """The problem as the engine solves it."""
+        weights = problem.start_weights
         return replace(
             problem,
             y=problem.y / self.scale,
+            start_weights=None if weights is None else weights / self.scale,
             scale=self.scale,
             likelihood=problem.likelihood.rescaled(1 / self.scale),
         )

@@ -114,13 +114,21 @@ class MacKay:
     least_rise: ClassVar[float] = 1e-6
 
     def starting(self, problem: Problem, active: Indices) -> Array:
+        return self._started(problem, active, _START)
+
+    def _started(self, problem: Problem, active: Indices, new: float) -> Array:
+        """α as they were, and one for functions that nothing is known of."""
         start = problem.start_precision
         if start is None:
-            return np.full(len(active), _START)
-        return np.where(np.isfinite(start[active]), start[active], _START)
+            return np.full(len(active), new)
+        known = start[..., active]
+        return np.where(np.isfinite(known), known, new)
 
     def weights(self, problem: Problem, active: Indices, alpha: Array) -> Array:
-        return np.zeros((problem.y.shape[1], len(active)))
+        if problem.start_weights is None:
+            return np.zeros((problem.y.shape[1], len(active)))
+        norms = problem.design.column_norms[active]
+        return problem.start_weights[:, active] * norms
 
     def staying(self, posterior: Posterior, updated: Array) -> AnyArray:
         return updated < self.prune * informed(posterior)

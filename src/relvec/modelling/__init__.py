@@ -3,7 +3,12 @@
 from relvec.modelling.accumulation import Accumulated
 from relvec.modelling.calibration import calibrated
 from relvec.modelling.candidates import AtRows, Candidates, Centres, Given, InColumns
-from relvec.modelling.coupling import ONE_AGAINST, coupling_for
+from relvec.modelling.coupling import (
+    ONE_AGAINST,
+    OneAgainstOne,
+    coupling_for,
+    is_one_against,
+)
 from relvec.modelling.families import (
     SINGLE_MODELS,
     Family,
@@ -50,6 +55,7 @@ __all__ = [
     "Learned",
     "Monitor",
     "Mrvm1",
+    "OneAgainstOne",
     "PairwiseModel",
     "Regression",
     "Scheme",
@@ -69,6 +75,7 @@ __all__ = [
     "heard",
     "in_arrays",
     "in_blocks",
+    "is_one_against",
     "judged",
     "logged",
     "logger",

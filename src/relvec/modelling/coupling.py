@@ -1,4 +1,4 @@
-"""From the odds of binary models to the probabilities of several classes."""
+"""From the odds of binary models to the probabilities of several classes, or votes."""
 
 from dataclasses import dataclass
 from itertools import combinations
@@ -8,12 +8,44 @@ import numpy as np
 from scipy.special import expit, log_expit, logsumexp
 
 from relvec.basis import blocks
+from relvec.modelling.predictive import ClassDistribution, ClassVotes
+from relvec.parameters import check_choice
+from relvec.parametric import Parametric
 from relvec.typing import AnyArray, Array, Indices
 
 ONE_AGAINST = ("ovr", "ovo")
 
 # The linear system is solved to about this error, below which nothing is known.
 _LEAST_PROBABILITY = np.finfo(np.float64).eps
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class OneAgainstOne(Parametric):
+    """Settings of ``multi_class="ovo"``, a binary model for each pair of classes.
+
+    Parameters
+    ----------
+    decision : {"coupled", "votes"}, default="coupled"
+        Whether the probabilities of all pairs are coupled to those of all classes, or
+        every pair has one vote and the class with most of them is predicted. Among
+        classes with equally many the log odds of their pairs decide, summed. With votes
+        there is no ``predict_proba``: the class of most votes need not be the most
+        probable one.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from relvec import RVC, OneAgainstOne
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = RVC(gamma=0.1, multi_class=OneAgainstOne("votes")).fit(X, y)
+    >>> model.decision_function(X[:1]).round().astype(int)
+    array([[2, 1, 0]])
+    """
+
+    decision: str = "coupled"
+
+    def __post_init__(self) -> None:
+        check_choice("decision", self.decision, ("coupled", "votes"))
 
 
 class Coupling(Protocol):
@@ -30,8 +62,8 @@ class Coupling(Protocol):
     def binary(self, classes: Indices, number: int) -> tuple[Indices, Indices]:
         """The rows of a binary model, by the classes of all, and their two classes."""
 
-    def decision(self, odds: Array) -> Array:
-        """Log probabilities (N, K) from log odds of every model (N, models)."""
+    def predictive(self, odds: Array) -> ClassDistribution | ClassVotes:
+        """What log odds of every model (N, models) say of the classes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,10 +81,11 @@ class Rest:
     def binary(self, classes: Indices, number: int) -> tuple[Indices, Indices]:
         return np.arange(len(classes)), (classes == number).astype(np.intp)
 
-    def decision(self, odds: Array) -> Array:
+    def predictive(self, odds: Array) -> ClassDistribution:
         # Logarithms, since far from a class its probability may underflow.
         log_p = log_expit(odds)
-        return np.asarray(log_p - logsumexp(log_p, axis=1, keepdims=True))
+        scaled = log_p - logsumexp(log_p, axis=1, keepdims=True)
+        return ClassDistribution(self.labels, np.asarray(scaled))
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,17 +104,47 @@ class Pairs:
         rows = np.flatnonzero((classes == first) | (classes == second))
         return rows, (classes[rows] == second).astype(np.intp)
 
-    def decision(self, odds: Array) -> Array:
+    def predictive(self, odds: Array) -> ClassDistribution | ClassVotes:
         n_classes = len(self.labels)
         p = np.empty((len(odds), n_classes))
         for rows in blocks(len(odds), 4 * (n_classes + 1) ** 2):
             p[rows] = coupled(odds[rows], n_classes)
-        return np.log(p)
+        return ClassDistribution(self.labels, np.log(p))
 
 
-def coupling_for(multi_class: str, labels: AnyArray) -> Coupling:
+class VotingPairs(Pairs):
+    """One model per pair of classes, each with one vote."""
+
+    def predictive(self, odds: Array) -> ClassVotes:
+        return ClassVotes(self.labels, voted(odds, len(self.labels)))
+
+
+def is_one_against(multi_class: Any) -> bool:
+    """Whether classes are told apart by several binary models."""
+    return isinstance(multi_class, OneAgainstOne) or multi_class in ONE_AGAINST
+
+
+def coupling_for(multi_class: str | OneAgainstOne, labels: AnyArray) -> Coupling:
     """How the classes are divided between binary models."""
-    return Rest(labels) if multi_class == "ovr" else Pairs(labels)
+    if multi_class == "ovr":
+        return Rest(labels)
+    voting = multi_class == OneAgainstOne("votes")
+    return VotingPairs(labels) if voting else Pairs(labels)
+
+
+def voted(odds: Array, n_classes: int) -> Array:
+    """Votes (N, K) from log odds (N, pairs) of each pair's second class.
+
+    Even odds are a vote for the first. To the votes of a class a number between -1/3
+    and 1/3 is added that rises with the sum of its log odds, so that it tells apart
+    what has equally many votes and nothing else, as in scikit-learn's
+    ``OneVsOneClassifier``.
+    """
+    first, second = (np.eye(n_classes)[side] for side in np.triu_indices(n_classes, 1))
+    won = (odds > 0).astype(np.float64)
+    votes = won @ second + (1 - won) @ first
+    confidence = odds @ (second - first)
+    return np.asarray(votes + confidence / (3 * (np.abs(confidence) + 1)))
 
 
 def coupled(odds: Array, n_classes: int) -> Array:

@@ -14,10 +14,11 @@ from relvec.modelling.candidates import Candidates, held
 from relvec.modelling.families import Regression
 from relvec.modelling.fitted import FittedModel, Learned
 from relvec.modelling.monitor import Monitor, silent
+from relvec.modelling.same_functions import Pruned
 from relvec.modelling.specification import Specification
 from relvec.modelling.training_rows import Features
 from relvec.modelling.training_set import TrainingSet
-from relvec.typing import Array
+from relvec.typing import Array, Indices
 
 # Of a noise that is estimated: from so many on Student's distribution is as good as
 # Gaussian, its intervals 1.6 % wider; with fewer than three it has no variance.
@@ -56,9 +57,8 @@ def maximised(
     wanted = Candidates.of(spec.kernels, spec.centres, rows, bias=spec.intercept)
     with single_threaded():
         candidates, design = _held(spec, data, wanted)
-        known = None if start is None else start.known_precisions(candidates.basis)
-        precision = spec.solver.starting_precision(len(candidates.basis), known)
-        problem = _problem(data, candidates, design, precision)
+        problem = _problem(spec, data, candidates, design)
+        problem = _begun(spec, problem, candidates, start)
         named = _Named(candidates, rows.features, data.offset)
         return _searched(spec, problem, named, monitor)
 
@@ -78,8 +78,9 @@ def fit_candidates(
     """
     with single_threaded():
         fitting, design = _held(spec, data, candidates)
-        given = (precision, max_prior_std) if fitting is candidates else ()
-        problem = _problem(data, fitting, design, *given)
+        problem = _problem(spec, data, fitting, design)
+        if fitting is candidates:
+            problem = replace(problem, start=precision, max_prior_std=max_prior_std)
         named = _Named(fitting, data.rows.features, data.offset)
         return _searched(spec, problem, named, monitor)
 
@@ -87,6 +88,11 @@ def fit_candidates(
 def fit_accumulated(spec: Specification, accumulated: Accumulated) -> FittedModel:
     """The model of rows of which only inner products are left."""
     assert isinstance(spec.family, Regression)
+    if spec.solver.looks_at_rows is not None:
+        raise ValueError(
+            f"{spec.solver.looks_at_rows} tells rows apart, and of rows that come in "
+            "parts only inner products are kept: leave it out, or use fit"
+        )
     problem, offset = accumulated.problem(spec.family)
     n_basis, bias = problem.design.shape[1], accumulated.candidates.basis.bias
     start = spec.solver.starting_precision(n_basis, None)
@@ -108,6 +114,7 @@ class _Named:
         active, candidates = fit.posterior.active, self.candidates
         basis = candidates.basis.subset(active)
         functions = active[basis.bias :] - candidates.basis.bias
+        from_all = spec.solver.begins_with_all is not None
         freedom = spec.solver.noise_freedom(fit.n_observations)
         if not noise_has_prior(spec.solver):
             freedom = _freedom(fit)
@@ -119,6 +126,7 @@ class _Named:
             indices=candidates.indices[functions],
             kernel_indices=candidates.kernels[functions],
             features=self.features,
+            pruned=Pruned.of(candidates.basis, active) if from_all else Pruned(),
         )
 
 
@@ -143,11 +151,10 @@ def _held(
 
 
 def _problem(
+    spec: Specification,
     data: TrainingSet,
     candidates: Candidates,
     design: DesignMatrix,
-    precision: Array | None = None,
-    max_prior_std: Array | None = None,
 ) -> Problem:
     return Problem(
         design=design,
@@ -155,9 +162,50 @@ def _problem(
         likelihood=data.likelihood,
         sample_weight=data.weight,
         bias=0 if candidates.basis.bias else None,
-        start=precision,
-        max_prior_std=max_prior_std,
+        centre_rows=_centre_rows(data, candidates) if spec.centres.are_rows else None,
     )
+
+
+def _centre_rows(data: TrainingSet, candidates: Candidates) -> Indices | None:
+    """Among the rows that count, of every function; None if none is at a row."""
+    rows, indices = data.rows.indices, candidates.indices
+    places = np.searchsorted(rows, indices).clip(max=len(rows) - 1)
+    found = np.where(rows[places] == indices, places, -1)
+    constant = np.full(int(candidates.basis.bias), -1)
+    return np.concatenate([constant, found]) if np.any(found >= 0) else None
+
+
+def _begun(
+    spec: Specification,
+    problem: Problem,
+    candidates: Candidates,
+    earlier: FittedModel | None,
+) -> Problem:
+    """The problem with what the search begins with, from settings or a model."""
+    basis, solver = candidates.basis, spec.solver
+    if earlier is None:
+        return replace(problem, start=solver.starting_precision(len(basis), None))
+    known, weights = earlier.known_precisions(basis), earlier.known_weights(basis)
+    alike = _same_outputs(earlier, spec, problem)
+    if not alike:
+        known = np.atleast_2d(known).min(axis=0)
+    taken = earlier.fit.n_iter + earlier.fit.steps_before
+    goes_on = not earlier.status.success and not np.isnan(known).any()
+    return replace(
+        problem,
+        start=solver.starting_precision(len(basis), known),
+        start_weights=solver.starting_weights(weights) if alike else None,
+        steps_before=taken if goes_on else 0,
+    )
+
+
+def _same_outputs(earlier: FittedModel, spec: Specification, problem: Problem) -> bool:
+    """Whether the outputs of a problem mean what those of a model do."""
+    labels, wanted = earlier.labels, spec.family.labels
+    if labels is None or wanted is None:
+        return labels is wanted
+    count = len(earlier.posterior.mean)
+    return np.array_equal(labels, wanted) and count == problem.y.shape[1]
 
 
 def _searched(

@@ -10,7 +10,7 @@ from relvec.data import RowBlocks, is_row_blocks
 from relvec.evidence import EvidenceFit, Status
 from relvec.kernels import Kernel
 from relvec.modelling.families import Family
-from relvec.modelling.same_functions import known_precisions
+from relvec.modelling.same_functions import Pruned, values_among
 from relvec.modelling.training_rows import Features
 from relvec.posterior import Posterior
 from relvec.typing import AnyArray, Array, Indices
@@ -38,6 +38,7 @@ class FittedModel:
     indices: Indices  # of the kernel functions' rows or columns; -1 for neither
     kernel_indices: Indices  # of their kernels
     features: Features
+    pruned: Pruned = field(default_factory=Pruned)  # by a search from the top down
     learned: Learned = field(default_factory=Learned)
     remarks: tuple[str, ...] = ()  # what a user should be told besides the status
 
@@ -142,8 +143,18 @@ class FittedModel:
         return self if key is None else None
 
     def known_precisions(self, basis: Basis) -> Array:
-        """α of the functions of a dictionary; infinite for those not in this model."""
-        return known_precisions(self.basis, self.posterior, basis)
+        """α of the functions of a dictionary, perhaps for each output.
+
+        Infinite for those that have left this model, nan for those that it never had.
+        """
+        alpha = values_among(self.basis, self.posterior.prior_precision, basis)
+        if len(self.posterior.active) == 0:
+            return alpha  # there is nothing to go on with
+        return np.where(np.isnan(alpha) & self.pruned.among(basis), np.inf, alpha)
+
+    def known_weights(self, basis: Basis) -> Array:
+        """Weights (outputs, n) of the functions of a dictionary; zero for others."""
+        return np.nan_to_num(values_among(self.basis, self.fit.search_mean, basis))
 
     def ended_as(self, status: Status) -> "FittedModel":
         """With another status."""

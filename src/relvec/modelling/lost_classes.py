@@ -29,8 +29,8 @@ def remark_on_lost_classes(
     without = np.setdiff1d(classes, with_vector)
     if len(without) == 0:
         return None
-    p = model.predictive(rows.rows.whole()).probabilities
-    lost = np.setdiff1d(without, np.argmax(p, axis=1))
+    predicted = model.predictive(rows.rows.whole()).predicted
+    lost = without[~np.isin(labels[without], predicted)]
     return _words(labels.tolist(), classes, lost) if len(lost) else None
 
 

@@ -15,7 +15,7 @@ from relvec.modelling.coupling import Coupling
 from relvec.modelling.families import class_family
 from relvec.modelling.fitted import FittedModel, Learned, latent_of
 from relvec.modelling.monitor import Monitor, logger, silent
-from relvec.modelling.predictive import ClassDistribution
+from relvec.modelling.predictive import ClassDistribution, ClassVotes
 from relvec.modelling.same_functions import function_keys
 from relvec.modelling.specification import Specification
 from relvec.modelling.training_rows import Features, TrainingRows
@@ -78,15 +78,14 @@ class PairwiseModel:
         means, variances = zip(*(one.latent(X) for one in self.models), strict=True)
         return np.hstack(means), np.hstack(variances)
 
-    def predictive(self, X: AnyArray | RowBlocks) -> ClassDistribution:
-        """The distribution of the classes of some rows."""
+    def predictive(self, X: AnyArray | RowBlocks) -> ClassDistribution | ClassVotes:
+        """The distribution of the classes of some rows, or votes for them."""
         latent = latent_of(self, X)
         odds = [
             one.family.predictive(*(values[:, [number]] for values in latent)).decision
             for number, one in enumerate(self.models)
         ]
-        decision = self.coupling.decision(np.column_stack(odds))
-        return ClassDistribution(self.coupling.labels, decision)
+        return self.coupling.predictive(np.column_stack(odds))
 
     @property
     def features(self) -> Features:

@@ -60,9 +60,22 @@ class ClassDistribution:
         return np.asarray(p / p.sum(axis=1, keepdims=True))
 
     @property
-    def most_probable(self) -> AnyArray:
+    def predicted(self) -> AnyArray:
         """(n_rows,) labels; the first of those that are equally probable."""
         return self.labels[np.argmax(self.probabilities, axis=1)]
+
+
+@dataclass(frozen=True)
+class ClassVotes:
+    """What several models have voted for; it has no probabilities."""
+
+    labels: AnyArray  # (K,)
+    decision: Array  # (n_rows, K) votes, and less than half a one to break ties
+
+    @property
+    def predicted(self) -> AnyArray:
+        """(n_rows,) labels of most votes."""
+        return self.labels[np.argmax(self.decision, axis=1)]
 
 
 def decision_of(p: Array) -> Array:

@@ -1,25 +1,62 @@
 """Which functions of two models are the same."""
 
+from dataclasses import dataclass, field
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
 
 from relvec.basis import Basis
+from relvec.kernels import Kernel
 from relvec.kernels.varying import Varying
-from relvec.posterior import Posterior
-from relvec.typing import AnyArray, Array
+from relvec.typing import AnyArray, Array, Indices
 
 
-def known_precisions(earlier: Basis, posterior: Posterior, basis: Basis) -> Array:
-    """α of every function as it was in an earlier model; infinite if not in it.
+@dataclass(frozen=True, eq=False)
+class Pruned:
+    """Functions that were in a model at first and have left it.
+
+    Of their centres only eight bytes each are kept, so that a model stays small.
+    """
+
+    kernels: tuple[Kernel, ...] = ()
+    keys: frozenset[Any] = field(default_factory=frozenset)
+
+    @classmethod
+    def of(cls, candidates: Basis, active: Indices) -> "Pruned":
+        """All candidates but the active ones."""
+        kernels = tuple(group.kernel for group in candidates.groups)
+        left = np.delete(np.arange(len(candidates)), active)
+        keys = _keys(candidates)
+        short = (_short(keys[place]) for place in left)
+        return cls(kernels, frozenset(key for key in short if key is not None))
+
+    def among(self, basis: Basis) -> AnyArray:
+        """Whether each function of a dictionary is one of them, with its kernel too."""
+        if not self.keys:
+            return np.zeros(len(basis), dtype=bool)
+        pairs = zip(self.kernels, basis.groups, strict=False)
+        same = {place for place, (one, now) in enumerate(pairs) if one == now.kernel}
+        return np.array(
+            [
+                (key == _CONSTANT or key[0] in same) and _short(key) in self.keys
+                for key in _keys(basis)
+            ],
+            dtype=bool,
+        )
+
+
+def values_among(earlier: Basis, values: Array, basis: Basis) -> Array:
+    """Values (..., n) of an earlier model's functions among others; nan for the rest.
 
     A function is the same if it has the same centre and the same place in the list of
     kernels, whose parameters may have changed.
     """
-    # Where every class has its own, the function is as much in the model as in any.
-    alpha = np.atleast_2d(posterior.prior_precision).min(axis=0)
-    known = dict(zip(_keys(earlier), alpha, strict=True))
-    return np.array([known.get(key, np.inf) for key in _keys(basis)])
+    place = {key: number for number, key in enumerate(_keys(earlier))}
+    found = np.array([place.get(key, -1) for key in _keys(basis)], dtype=np.intp)
+    result = np.full((*values.shape[:-1], len(basis)), np.nan)
+    result[..., found >= 0] = values[..., found[found >= 0]]
+    return result
 
 
 def function_keys(basis: Basis) -> list[Any]:
@@ -27,15 +64,30 @@ def function_keys(basis: Basis) -> list[Any]:
     return _keys(basis)[basis.bias :]
 
 
+_CONSTANT = "constant"
+
+
 def _keys(basis: Basis) -> list[Any]:
     """Something to compare functions by."""
-    keys: list[Any] = ["constant"] if basis.bias else []
+    keys: list[Any] = [_CONSTANT] if basis.bias else []
     for number, group in enumerate(basis.groups):
         told_apart = group.centres
         if isinstance(group, Varying):
             told_apart = np.hstack([group.centres, group.scales])
         keys += [(number, key) for key in _centre_keys(told_apart)]
     return keys
+
+
+def _short(key: Any) -> Any:
+    """The same in few bytes, if it outlives the objects that it tells apart."""
+    if key == _CONSTANT:
+        return key
+    number, centre = key
+    if isinstance(centre, _Places):
+        return None
+    if isinstance(centre, bytes):
+        centre = blake2b(centre, digest_size=8).digest()
+    return number, centre
 
 
 def _centre_keys(centres: AnyArray) -> list[Any]:
@@ -49,5 +101,9 @@ def _object_key(row: tuple[Any, ...]) -> Any:
     try:
         hash(row)
     except TypeError:
-        return tuple(id(item) for item in row)
+        return _Places(id(item) for item in row)
     return row
+
+
+class _Places(tuple[int, ...]):
+    """Where objects are that cannot be hashed; others may come there after them."""
