@@ -15,11 +15,10 @@ from relvec.evidence.mrvm1 import PublishedMrvm1
 from relvec.evidence.mrvm2 import Mrvm2
 from relvec.evidence.polished import Polished
 from relvec.evidence.sequential import Sequential
+from relvec.evidence.solver import Search, Solver
 from relvec.evidence.solvers import (
     BottomUp,
     HeldPrior,
-    Search,
-    Solver,
     TopDown,
     as_solver,
     check_noise_settings,

@@ -16,7 +16,7 @@ import numpy as np
 from relvec.evidence.base import Problem
 from relvec.evidence.coupled import check_few
 from relvec.evidence.fixed_point import FixedPoint
-from relvec.evidence.solvers import Search, Solver
+from relvec.evidence.solver import Search, Solver
 from relvec.evidence.updates import Gammas, MacKay
 from relvec.posterior import Posterior
 from relvec.typing import AnyArray, Array, Indices
@@ -33,6 +33,9 @@ class PrecisionOfEach(Solver):
     def maximiser(self, problem: Problem, search: Search) -> FixedPoint:
         return FixedPoint(EachWeight(), tol=search.tol)
 
+    def starting_precision(self, n_basis: int, known: Array | None) -> Array | None:
+        return known  # that of every class
+
 
 @dataclass(frozen=True)
 class EachWeight(MacKay):
@@ -44,7 +47,7 @@ class EachWeight(MacKay):
     def starting(self, problem: Problem, active: Indices) -> Array:
         check_few(problem.y.shape[1] * len(active))
         common = super().starting(problem, active)
-        return np.tile(common, (problem.y.shape[1], 1))
+        return np.broadcast_to(common, (problem.y.shape[1], len(active)))
 
     def precisions(self, posterior: Posterior, priors: Gammas) -> Array:
         gamma = 1 - posterior.prior_precision * posterior.variances

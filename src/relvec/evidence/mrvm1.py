@@ -24,7 +24,7 @@ from relvec.chance import generator
 from relvec.evidence.approach import Mode, log_evidence
 from relvec.evidence.base import Problem, started
 from relvec.evidence.fixed_point import FixedPointModel
-from relvec.evidence.solvers import Search, Solver
+from relvec.evidence.solver import Search, Solver
 from relvec.likelihoods import PseudoObservations
 from relvec.linalg import cholesky, solve_lower
 from relvec.parameters import check_choice, check_count, check_positive

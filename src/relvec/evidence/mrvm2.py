@@ -22,7 +22,7 @@ from relvec.evidence.base import Problem
 from relvec.evidence.fixed_point import FixedPoint
 from relvec.evidence.hyperprior import Hyperprior
 from relvec.evidence.mode import posterior_at_mode
-from relvec.evidence.solvers import Search, Solver
+from relvec.evidence.solver import Search, Solver
 from relvec.evidence.updates import Gammas, MacKay
 from relvec.likelihoods import Gaussian, Likelihood
 from relvec.parameters import (

@@ -174,10 +174,12 @@ def class_family(multi_class: str | Scheme, labels: AnyArray) -> ClassFamily:
     )
 
 
-def own_solver(multi_class: str | Scheme) -> Solver | None:
+def own_solver(multi_class: Any) -> Solver | None:
     """The solver that ``multi_class`` brings along, if it does."""
     scheme = _scheme(multi_class)
-    return scheme if scheme is None or isinstance(scheme, Mrvm2) else scheme.solver
+    if not isinstance(scheme, Mrvm1 | Softmax):
+        return scheme if isinstance(scheme, Mrvm2) else None
+    return scheme.solver
 
 
 def _scheme(multi_class: str | Scheme) -> Scheme | None:
