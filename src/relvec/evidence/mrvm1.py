@@ -190,19 +190,19 @@ def _judged(
     """
     posterior, seen, design = mode.posterior, mode.observations, problem.design
     active, alpha = posterior.active, posterior.prior_precision
-    residual = seen.target - design.matvec(_fitted(problem, posterior, seen), active)
-    pull = seen.precision * residual
+    smooth = _fitted(problem, posterior, seen)
+    residual = seen.target - design.matvec(smooth, active)
     half = solve_lower(posterior.factor, (cross / np.sqrt(alpha)[:, None])[None])[0]
     s = (design.column_norms > 0) - np.einsum("nm,nm->m", half, half)  # (18)
     told = s > dependent_share(posterior.condition)
     told[active] = False
-    n_outputs, theta = pull.shape[1], np.full(len(s), -np.inf)
+    n_outputs, theta = len(smooth), np.full(len(s), -np.inf)
     if known is None or np.any(known.may_gain(residual, seen, s) & told):
-        known = Answers(residual, design.rmatvec(pull))  # (19)
+        known = Answers(residual, design.rmatvec(seen.precision * residual))  # (19)
         theta[told] = (np.sum(known.quality**2, axis=0) - n_outputs * s)[told]
     left = alpha * posterior.variances[0]  # (α − S)/α, with all its digits
     s[active] /= left  # (20)
-    q = design.rmatvec(pull, active) / left  # (21)
+    q = alpha * smooth / left  # (21), as ΦₐᵀVR = Aw for the weights that leave R
     theta[active] = np.sum(q**2, axis=0) - n_outputs * s[active]
     wrong = _wrong(problem, active, theta)
     return OneAtATimeState(FixedPointModel(mode, 0.0), cross, known, s, theta, wrong)
