@@ -8,7 +8,16 @@ from sklearn.base import is_classifier
 from sklearn.gaussian_process import kernels as gaussian_process
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from relvec import RVC, RVR, Adaptive, BottomUp, LengthScales, OneAgainstOne
+from relvec import (
+    RVC,
+    RVR,
+    Adaptive,
+    BottomUp,
+    LengthScales,
+    Mrvm1,
+    OneAgainstOne,
+    Softmax,
+)
 from relvec.estimators import FitWarning
 from relvec.kernels import CompactMatern, Gaussian, Matern
 
@@ -31,6 +40,9 @@ ESTIMATORS = [
     RVC(kernel="linear"),
     RVC(kernel=None),
     RVC(gamma="scale", fit_intercept=False),
+    RVC(gamma="scale", multi_class=Mrvm1(posterior="full")),
+    RVC(gamma="scale", multi_class=Mrvm1(algorithm="published")),
+    RVC(gamma="scale", multi_class=Softmax(priors="each")),
     RVC(gamma="scale", solver=BottomUp(init="bias")),
     RVR(kernel=Matern()),
     RVR(kernel=CompactMatern()),

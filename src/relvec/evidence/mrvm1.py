@@ -87,6 +87,7 @@ class OneAtATimeState:
 
     model: FixedPointModel
     cross: Array  # (n, M) ΦₐᵀVΦ
+    pull: Array  # (K, n) ΦₐᵀVY
     answers: Answers
     sparsity: Array  # (M,) s
     theta: Array  # (M,) of functions with norm one; −∞ if there was no need to ask
@@ -109,7 +110,8 @@ class OneAtATime:
         weights = problem.sample_weight[:, None]
         labels = PseudoObservations(problem.y, weights, np.ones(1))
         cross = problem.design.cross_gram(active, weights)[0]
-        mode = _mode(problem, active, alpha, cross, labels)
+        pull = problem.design.rmatvec(weights * problem.y, active)
+        mode = _mode(problem, active, alpha, cross, pull)
         if len(active) == 0:
             mode = replace(mode, observations=labels)
         return _judged(problem, mode, cross)
@@ -134,13 +136,15 @@ def _acted(
     problem: Problem, state: OneAtATimeState, index: int, alpha: float
 ) -> OneAtATimeState:
     """With another α of one function, (11) or (12); lines 4 to 13."""
-    cross, change = state.cross, np.inf
+    cross, pull, change = state.cross, state.pull, np.inf
     active, precision = state.model.active, state.model.prior_precision
     at = int(np.searchsorted(active, index))
     if at == len(active) or active[at] != index:
-        weights = problem.sample_weight[:, None]
-        row = problem.design.cross_gram(np.array([index]), weights)[0]
+        own, weights = np.array([index]), problem.sample_weight[:, None]
+        row = problem.design.cross_gram(own, weights)[0]
         cross = np.insert(cross, at, row, axis=0)
+        mine = problem.design.rmatvec(weights * state.model.observations.target, own)
+        pull = np.insert(pull, at, mine[:, 0], axis=1)
         active = np.insert(active, at, index)
         precision = np.insert(precision, at, alpha)
     elif np.isfinite(alpha):
@@ -148,9 +152,9 @@ def _acted(
         precision = precision.copy()
         precision[at] = alpha
     else:
-        cross = np.delete(cross, at, axis=0)
+        cross, pull = np.delete(cross, at, axis=0), np.delete(pull, at, axis=1)
         active, precision = np.delete(active, at), np.delete(precision, at)
-    mode = _mode(problem, active, precision, cross, state.model.observations)
+    mode = _mode(problem, active, precision, cross, pull)
     after = _judged(problem, mode, cross, state.answers)
     return replace(after, steps=state.steps + 1, change=float(change))
 
@@ -160,25 +164,18 @@ def _mode(
     active: Indices,
     alpha: Array,
     cross: Array,
-    seen: PseudoObservations,
+    pull: Array,
 ) -> Mode:
     """Weights for auxiliary variables (14), and these for the weights (3), (4)."""
     root = 1 / np.sqrt(alpha)
     inner = np.eye(len(active)) + root[:, None] * cross[:, active] * root
-    nothing = np.zeros((problem.y.shape[1], len(active)))
-    posterior = Posterior(active, alpha, nothing, cholesky(inner[None]))
-    posterior = replace(posterior, mean=_fitted(problem, posterior, seen))
+    posterior = Posterior(active, alpha, np.zeros_like(pull), cholesky(inner[None]))
+    posterior = replace(posterior, mean=posterior.solve(pull))
     likelihood = problem.likelihood
     eta = problem.design.matvec(posterior.mean, active)
     seen = likelihood.pseudo_observations(problem.y, eta, problem.sample_weight)
     evidence = log_evidence(problem, likelihood, posterior, eta)
     return Mode(likelihood, seen, posterior, eta, evidence)
-
-
-def _fitted(problem: Problem, posterior: Posterior, seen: PseudoObservations) -> Array:
-    """Posterior mean of the weights (K, n) for auxiliary variables."""
-    pull = problem.design.rmatvec(seen.precision * seen.target, posterior.active)
-    return posterior.solve(pull)
 
 
 def _judged(
@@ -190,7 +187,8 @@ def _judged(
     """
     posterior, seen, design = mode.posterior, mode.observations, problem.design
     active, alpha = posterior.active, posterior.prior_precision
-    smooth = _fitted(problem, posterior, seen)
+    pull = design.rmatvec(seen.precision * seen.target, active)
+    smooth = posterior.solve(pull)
     residual = seen.target - design.matvec(smooth, active)
     half = solve_lower(posterior.factor, (cross / np.sqrt(alpha)[:, None])[None])[0]
     s = (design.column_norms > 0) - np.einsum("nm,nm->m", half, half)  # (18)
@@ -205,7 +203,8 @@ def _judged(
     q = alpha * smooth / left  # (21), as ΦₐᵀVR = Aw for the weights that leave R
     theta[active] = np.sum(q**2, axis=0) - n_outputs * s[active]
     wrong = _wrong(problem, active, theta)
-    return OneAtATimeState(FixedPointModel(mode, 0.0), cross, known, s, theta, wrong)
+    model = FixedPointModel(mode, 0.0)
+    return OneAtATimeState(model, cross, pull, known, s, theta, wrong)
 
 
 def _wrong(problem: Problem, active: Indices, theta: Array) -> int | None:

@@ -101,7 +101,7 @@ def _moved(before: Model, after: Model) -> tuple[float, float, float]:
     return (
         float(np.linalg.norm(weights[1] - weights[0])),
         float(np.sqrt(np.mean(targets**2))),
-        float(np.nanmax(ratios, initial=0.0)),
+        float(np.fmax.reduce(ratios, axis=None, initial=0.0)),
     )
 
 

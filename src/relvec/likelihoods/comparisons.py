@@ -1,6 +1,7 @@
 """Differences between the class of each row and all others, and slopes by them."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -30,24 +31,30 @@ class Comparisons:
     def differences(self, zeta: Array) -> Array:
         """(N, K), zero for the own class."""
         eta = zeta @ self.coding.T
-        own = np.take_along_axis(eta, self.own[:, None], axis=1)
-        return np.asarray(own - eta)
+        return np.asarray(eta[self._rows, self.own][:, None] - eta)
 
     def pulled(self, slopes: Array) -> Array:
         """By ζ (N, outputs), of slopes (N, K) by differences."""
         by_class = -slopes
-        by_class[np.arange(len(slopes)), self.own] += slopes.sum(axis=1)
+        by_class[self._rows, self.own] += slopes.sum(axis=1)
         return by_class @ self.coding
 
     def integrated(self, differences: Array, n_nodes: int) -> Orthant:
         """The integrals by differences (N, K); of two classes, by the one that is."""
-        rows = np.arange(len(self.own))
         if len(self.coding) > 2:
-            differences[rows, self.own] = _OUT_OF_REACH
+            differences[self._rows, self.own] = _OUT_OF_REACH
             return orthant(differences, n_nodes=n_nodes)
-        rival = 1 - self.own
-        alone = orthant(differences[rows, rival][:, None])
-        gradient, slopes = np.zeros((2, *differences.shape))
-        gradient[rows, rival] = alone.gradient[:, 0]
-        slopes[rows, rival] = alone.slopes[:, 0]
-        return Orthant(alone.log_z, gradient, slopes, np.empty((len(rows), 0, 2)))
+        # That of a row with its own class is zero.
+        alone = orthant(differences.sum(axis=1, keepdims=True))
+        gradient, slopes = self._rival * alone.gradient, self._rival * alone.slopes
+        nothing = np.empty((len(differences), 0, 2))
+        return Orthant(alone.log_z, gradient, slopes, nothing)
+
+    @cached_property
+    def _rows(self) -> Indices:
+        return np.arange(len(self.own))
+
+    @cached_property
+    def _rival(self) -> Array:
+        """One for the other of two classes (N, 2)."""
+        return np.eye(2)[1 - self.own]
