@@ -212,12 +212,6 @@ random_state, verbose : object
                 f"tol={self.tol!r} is not what multi_class='mrvm2' ends by: give it a "
                 "tol of its own, multi_class=Mrvm2(convergence='A', tol=...)"
             )
-        learning = self.kernel_learning
-        if isinstance(learning, str) and learning == "weights":
-            raise ValueError(
-                "kernel_learning='weights' needs priors that all classes share, and "
-                "multi_class='mrvm2' has one for each: choose another"
-            )
 
     @property
     def _mrvm2(self) -> Mrvm2 | None:
