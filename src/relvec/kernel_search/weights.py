@@ -4,7 +4,7 @@ Solves   max over θ on the simplex of the evidence of a fit with Σₛ θₛk�
 By       fits of some mixtures, each from nothing; steps from the best of them along
          the gradient of the evidence; and steps towards single kernels, each a fit
          that begins with the functions of the best model
-Until    such steps have been tried, some twenty to thirty fits in all
+Until    such steps have been tried, some twenty fits in all
 
 Along θ the evidence of fits is rugged: every search ends in a maximum of its own, which
 differs from that of the next mixture by several nats. The gradient knows only that of
