@@ -10,9 +10,11 @@ from relvec.kernel_learning import FixedBasisModel, Observations
 from relvec.likelihoods import PseudoObservations
 
 CASES = {"one": (1, False), "three": (3, False), "three that share": (3, True)}
+# Outputs with α of their own, the rows' precision shared or not.
+OWN = {"own α": (3, False), "own α beside shared rows": (3, True)}
 
 
-def held(rng, n_outputs, shared, n_functions=4):
+def held(rng, n_outputs, shared, n_functions=4, own=False):
     outputs = 1 if shared else n_outputs
     seen = PseudoObservations(
         rng.standard_normal((20, n_outputs)),
@@ -21,13 +23,20 @@ def held(rng, n_outputs, shared, n_functions=4):
     )
     observations = Observations(seen, 20.0, None if shared else np.full(outputs, 1e9))
     functions = rng.standard_normal((20, n_functions))
-    alpha = rng.uniform(0.5, 2, n_functions)
+    shape = (n_outputs, n_functions) if own else n_functions
+    alpha = rng.uniform(0.5, 2, shape)
     return FixedBasisModel(functions, alpha, seen.noise_precision, observations)
 
 
 @pytest.fixture(params=CASES)
-def model(request, rng):
+def sharing(request, rng):
     return held(rng, *CASES[request.param])
+
+
+@pytest.fixture(params=[*CASES, *OWN])
+def model(request, rng):
+    own = request.param in OWN
+    return held(rng, *(OWN if own else CASES)[request.param], own=own)
 
 
 def difference(function, at, index, h=1e-5):
@@ -49,7 +58,7 @@ def test_gradients_by_log_precisions(model):
     def evidence(log_alpha):
         return replace(model, prior_precision=np.exp(log_alpha)).log_evidence
 
-    for index in range(4):
+    for index in np.ndindex(model.prior_precision.shape):
         expected = difference(evidence, np.log(model.prior_precision), index)
         assert_allclose(model.precision_gradient[index], expected, rtol=1e-6, atol=1e-8)
 
@@ -71,13 +80,14 @@ def test_deletion_cost_is_what_is_lost(model):
         without = replace(
             model,
             functions=model.functions[:, left],
-            prior_precision=model.prior_precision[left],
+            prior_precision=model.prior_precision[..., left],
         )
         loss = model.log_evidence - without.log_evidence
         assert_allclose(model.deletion_cost[index], loss, rtol=1e-8, atol=1e-10)
 
 
-def test_the_gradient_vanishes_at_the_maximum(model, rng):
+def test_the_gradient_vanishes_at_the_maximum(sharing, rng):
+    model = sharing
     target = model.functions @ rng.standard_normal((4, model.eta.shape[1]))
     target += 0.5 * rng.standard_normal(target.shape)
     seen = replace(model.observations.seen, target=target)

@@ -217,12 +217,6 @@ random_state, verbose : object
                 f"tol={self.tol!r} is not what multi_class={self.multi_class!r} ends "
                 f"by: give it a tol of its own, multi_class={solver.own_tolerance}"
             )
-        learning = self.kernel_learning
-        if isinstance(learning, str) and learning == "weights":
-            raise ValueError(
-                "kernel_learning='weights' needs priors that all classes share, and "
-                f"multi_class={self.multi_class!r} has one for each: choose another"
-            )
 
     def _solver(self) -> Solver:
         return own_solver(self.multi_class) or super()._solver()

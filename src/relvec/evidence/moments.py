@@ -91,10 +91,13 @@ class Moments:
         return Moments(gram, self.target[:, chosen], self.target_squares, self.count)
 
     def solved(self, prior_precision: Array, noise_precision: Array) -> Solution:
-        root = 1 / np.sqrt(prior_precision)
-        size = len(root)
+        """As by the protocol; α may also be (K, n), of each output's own."""
+        root = np.atleast_2d(1 / np.sqrt(prior_precision))
+        size = root.shape[1]
         scaled = noise_precision[:, None] * root
-        inner = self.gram * (scaled[:, :, None] * root)
+        # In this order whatever that of α is: what follows looks into it.
+        outer = scaled[:, :, None] * root[:, None, :]
+        inner = np.multiply(self.gram, outer, order="C")
         diagonals = inner.reshape(len(inner), size * size)[:, :: size + 1]
         diagonals += 1
         factor, P = cholesky_and_inverse(inner)

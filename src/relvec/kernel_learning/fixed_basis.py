@@ -7,7 +7,8 @@ Gives    the log evidence L and, summed over outputs,
     ∂L/∂log αᵢ = ½(1 − pᵢ − mᵢ²)                (P and m as in ``evidence.moments``)
     ∂L/∂log β  = ½(N − Σ(1 − pᵢ) − ρ)           ρ = β·residual
 
-The first is (27) of Yuan et al. with the factor σ⁻² that it lacks.
+The first is (27) of Yuan et al. with the factor σ⁻² that it lacks. Outputs share α, or
+each has its own; then so does ∂L/∂log α.
 """
 
 from dataclasses import dataclass, replace
@@ -45,7 +46,7 @@ class FixedBasisModel:
     """Functions with the precisions of their weights and of the noise."""
 
     functions: Array  # (N, n)
-    prior_precision: Array  # (n,)
+    prior_precision: Array  # (n,) α, shared by the outputs, or (K, n)
     noise_precision: Array  # (K or 1,)
     observations: Observations
 
@@ -75,20 +76,24 @@ class FixedBasisModel:
     def gradient(self) -> Array:
         """∂L/∂Φ (N, n)."""
         model, seen = self.solution, self.observations.seen
-        root = 1 / np.sqrt(self.prior_precision)
         precision = seen.row_weights * self.noise_precision
         gradient = (precision * (seen.target - self.eta)) @ model.mean
-        sharing = len(model.mean) / len(model.shrinkage)
-        for b, P in zip(precision.T, model.shrinkage, strict=True):
-            Sigma = root[:, None] * P * root
+        n_groups, n_functions = model.shrinkage.shape[:2]  # of outputs that share Σ
+        sharing = len(model.mean) / n_groups
+        root = 1 / np.sqrt(self.prior_precision)
+        roots = np.broadcast_to(root, (n_groups, n_functions))
+        rows = np.broadcast_to(precision, (len(precision), n_groups)).T
+        for b, r, P in zip(rows, roots, model.shrinkage, strict=True):
+            Sigma = r[:, None] * P * r
             gradient -= sharing * b[:, None] * (self.functions @ Sigma)
         return gradient
 
     @property
     def precision_gradient(self) -> Array:
-        """∂L/∂log α (n,)."""
-        terms = 1 - self._shrinkage - self.solution.scaled_mean**2
-        return 0.5 * np.asarray(terms.sum(axis=0))
+        """∂L/∂log α (n,), or (K, n) where outputs have their own."""
+        terms = 0.5 * (1 - self._shrinkage - self.solution.scaled_mean**2)
+        own = self.prior_precision.ndim == 2
+        return np.asarray(terms if own else terms.sum(axis=0))
 
     @property
     def noise_gradient(self) -> Array:
@@ -106,7 +111,7 @@ class FixedBasisModel:
     def maximised(
         self, tol: float, most: int, max_prior_std: Array | None = None
     ) -> Ascent:
-        """α and the noise at a local maximum of the evidence.
+        """α, which outputs share, and the noise at a local maximum of the evidence.
 
         Functions without a finite optimum leave; ``chosen`` are those left. Prior
         standard deviations of weights are at most ``max_prior_std`` (n,).

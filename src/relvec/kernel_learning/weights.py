@@ -4,6 +4,12 @@ Solves   max over θ on the simplex of the log evidence, Φ = Σₛ θₛΦₛ
 Given    the columns Φₛ of a model's functions by every kernel, its α and its
          pseudo-observations, which are fixed
 By       quasi-Newton steps on z with θ = softmax z
+
+    ∂L/∂θₛ = tr Φₛᵀ ∂L/∂Φ = Σ_c [ μ_cᵀΦₛᵀB_c(t̂_c − Φμ_c) − tr Φₛᵀ B_cΦΣ_c ]
+
+with α and Σ of each output's own, or shared. Of a lower bound with auxiliary variables,
+whose means are t̂ and whose precision is one, this is the gradient of the bound itself
+at its maximum over their distribution, which need not move (the envelope theorem).
 """
 
 from dataclasses import dataclass
@@ -26,7 +32,7 @@ class Mixed:
 
     parts: Array  # (S, N, n) its functions by every kernel
     constant: Array  # (N, 0 or 1)
-    prior_precision: Array  # (0 or 1 + n,)
+    prior_precision: Array  # (0 or 1 + n,), or (K, 0 or 1 + n)
     seen: PseudoObservations
     count: float  # Σv
 

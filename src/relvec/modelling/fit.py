@@ -12,7 +12,7 @@ from relvec.modelling.accumulation import Accumulated
 from relvec.modelling.calibration import calibrated, noise_has_prior
 from relvec.modelling.candidates import Candidates, held
 from relvec.modelling.families import Regression
-from relvec.modelling.fitted import FittedModel, Learned
+from relvec.modelling.fitted import FittedModel, KnownFunctions, Learned
 from relvec.modelling.monitor import Monitor, silent
 from relvec.modelling.same_functions import Pruned
 from relvec.modelling.specification import Specification
@@ -49,7 +49,7 @@ def maximised(
     spec: Specification,
     data: TrainingSet,
     *,
-    start: FittedModel | None = None,
+    start: KnownFunctions | None = None,
     monitor: Monitor = silent,
 ) -> FittedModel:
     """The model of most evidence, its predictions as they follow from it."""

@@ -1,7 +1,7 @@
 """A fitted model: all that predicting, describing and exporting it needs."""
 
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -25,6 +25,13 @@ class Learned:
     length_scales: Array | None = None  # (n,) or (n, d) of every function
     feature_relevance: Array | None = None  # (features,)
     history: dict[str, AnyArray] | None = None  # of all that was tried
+
+
+class KnownFunctions(Protocol):
+    """What another fit may begin with."""
+
+    def known_precisions(self, basis: Basis) -> Array:
+        """α of the functions of a dictionary; infinite for those not known."""
 
 
 @dataclass(frozen=True, eq=False)
