@@ -259,8 +259,10 @@ class TestWarmStart:
         solver = TopDown("mackay", polish=False)
         model = RVR(gamma=1 / 9, solver=solver, warm_start=True).fit(X[:60], y[:60])
         before = model.model_
-        known = before.known_precisions(Basis.of(Gaussian.from_gamma(1 / 9), X, True))
-        other = before.known_precisions(Basis.of(Gaussian.from_gamma(1.0), X, True))
+        known = before.beginning(
+            Basis.of(Gaussian.from_gamma(1 / 9), X, True)
+        ).precision
+        other = before.beginning(Basis.of(Gaussian.from_gamma(1.0), X, True)).precision
         inside, rows = 1 + model.relevance_, np.arange(80)
 
         assert_array_equal(known[inside], model.prior_precision_)

@@ -24,6 +24,7 @@ from relvec.kernels import Kernel
 from relvec.kernels.mixture import Mixture
 from relvec.kernels.sparse import as_dense
 from relvec.modelling import (
+    Beginning,
     FittedModel,
     KnownFunctions,
     Learned,
@@ -174,10 +175,15 @@ class _Both:
     one: FittedModel
     other: FittedModel
 
-    def known_precisions(self, basis: Basis) -> Array:
-        """The lower α of each."""
-        models = self.one, self.other
-        return np.minimum(*(model.known_precisions(basis) for model in models))
+    def beginning(self, basis: Basis) -> Beginning:
+        """The lower α of each, and the weights of the first that knows them."""
+        one, other = self.one.beginning(basis), self.other.beginning(basis)
+        inside = np.isfinite(one.precision)
+        return Beginning(
+            precision=np.fmin(one.precision, other.precision),
+            weights=np.where(inside, one.weights, other.weights),
+            labels=one.labels,
+        )
 
 
 def _mixed(

@@ -26,7 +26,7 @@ from relvec.modelling.fit import (
     fit_with_learned,
     maximised,
 )
-from relvec.modelling.fitted import FittedModel, KnownFunctions, Learned
+from relvec.modelling.fitted import Beginning, FittedModel, KnownFunctions, Learned
 from relvec.modelling.leave_one_out import equal_pairs, judged
 from relvec.modelling.lost_classes import remark_on_lost_classes
 from relvec.modelling.monitor import Monitor, heard, logged, logger, silent
@@ -45,6 +45,7 @@ __all__ = [
     "SINGLE_MODELS",
     "Accumulated",
     "AtRows",
+    "Beginning",
     "Candidates",
     "Centres",
     "Family",

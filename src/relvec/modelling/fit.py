@@ -12,7 +12,7 @@ from relvec.modelling.accumulation import Accumulated
 from relvec.modelling.calibration import calibrated, noise_has_prior
 from relvec.modelling.candidates import Candidates, held
 from relvec.modelling.families import Regression
-from relvec.modelling.fitted import FittedModel, KnownFunctions, Learned
+from relvec.modelling.fitted import Beginning, FittedModel, KnownFunctions, Learned
 from relvec.modelling.monitor import Monitor, silent
 from relvec.modelling.same_functions import Pruned
 from relvec.modelling.specification import Specification
@@ -179,32 +179,30 @@ def _begun(
     spec: Specification,
     problem: Problem,
     candidates: Candidates,
-    earlier: FittedModel | None,
+    known: KnownFunctions | None,
 ) -> Problem:
     """The problem with what the search begins with, from settings or a model."""
     basis, solver = candidates.basis, spec.solver
-    if earlier is None:
+    if known is None:
         return replace(problem, start=solver.starting_precision(len(basis), None))
-    known, weights = earlier.known_precisions(basis), earlier.known_weights(basis)
-    alike = _same_outputs(earlier, spec, problem)
+    begin = known.beginning(basis)
+    precision, alike = begin.precision, _same_outputs(begin, spec, problem)
     if not alike:
-        known = np.atleast_2d(known).min(axis=0)
-    taken = earlier.fit.n_iter + earlier.fit.steps_before
-    goes_on = not earlier.status.success and not np.isnan(known).any()
+        precision = np.atleast_2d(precision).min(axis=0)
     return replace(
         problem,
-        start=solver.starting_precision(len(basis), known),
-        start_weights=solver.starting_weights(weights) if alike else None,
-        steps_before=taken if goes_on else 0,
+        start=solver.starting_precision(len(basis), precision),
+        start_weights=solver.starting_weights(begin.weights) if alike else None,
+        steps_before=begin.steps,
     )
 
 
-def _same_outputs(earlier: FittedModel, spec: Specification, problem: Problem) -> bool:
+def _same_outputs(begin: Beginning, spec: Specification, problem: Problem) -> bool:
     """Whether the outputs of a problem mean what those of a model do."""
-    labels, wanted = earlier.labels, spec.family.labels
+    labels, wanted = begin.labels, spec.family.labels
     if labels is None or wanted is None:
         return labels is wanted
-    count = len(earlier.posterior.mean)
+    count = len(begin.weights)
     return np.array_equal(labels, wanted) and count == problem.y.shape[1]
 
 

@@ -27,11 +27,21 @@ class Learned:
     history: dict[str, AnyArray] | None = None  # of all that was tried
 
 
+@dataclass(frozen=True)
+class Beginning:
+    """What a fit begins with, for the functions of its dictionary."""
+
+    precision: Array  # α, perhaps for each output: infinite if pruned, nan if not known
+    weights: Array  # (outputs, n), zero if not known
+    labels: AnyArray | None  # of classes, if outputs are such
+    steps: int = 0  # of a search that had not ended
+
+
 class KnownFunctions(Protocol):
     """What another fit may begin with."""
 
-    def known_precisions(self, basis: Basis) -> Array:
-        """α of the functions of a dictionary; infinite for those not known."""
+    def beginning(self, basis: Basis) -> Beginning:
+        """For the functions of a dictionary."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,19 +159,16 @@ class FittedModel:
         """What another fit may begin with: this, unless it is one of several models."""
         return self if key is None else None
 
-    def known_precisions(self, basis: Basis) -> Array:
-        """α of the functions of a dictionary, perhaps for each output.
-
-        Infinite for those that have left this model, nan for those that it never had.
-        """
+    def beginning(self, basis: Basis) -> Beginning:
+        """α and weights of the functions of a dictionary, as far as they are known."""
         alpha = values_among(self.basis, self.posterior.prior_precision, basis)
-        if len(self.posterior.active) == 0:
-            return alpha  # there is nothing to go on with
-        return np.where(np.isnan(alpha) & self.pruned.among(basis), np.inf, alpha)
-
-    def known_weights(self, basis: Basis) -> Array:
-        """Weights (outputs, n) of the functions of a dictionary; zero for others."""
-        return np.nan_to_num(values_among(self.basis, self.fit.search_mean, basis))
+        if len(self.posterior.active):  # else there is nothing to go on with
+            left = np.isnan(alpha) & self.pruned.among(basis)
+            alpha = np.where(left, np.inf, alpha)
+        weights = np.nan_to_num(values_among(self.basis, self.fit.search_mean, basis))
+        goes_on = not self.status.success and not np.isnan(alpha).any()
+        steps = self.fit.n_iter + self.fit.steps_before if goes_on else 0
+        return Beginning(alpha, weights, self.labels, steps)
 
     def ended_as(self, status: Status) -> "FittedModel":
         """With another status."""
