@@ -33,6 +33,17 @@ def test_covariance_solve_and_determinant(rng):
     assert_allclose(found.effective_parameters, gamma.sum(axis=1))
 
 
+def test_weights_in_another_order(rng):
+    found, order = posterior(rng), np.array([2, 0, 3, 1])
+    other = found.reordered(order)
+
+    assert_allclose(other.mean, found.mean[:, order])
+    assert_allclose(other.active, order)
+    assert_allclose(other.covariance, covariances()[:, order[:, None], order])
+    assert_allclose(other.factor, np.tril(other.factor))
+    assert_allclose(other.log_determinant, found.log_determinant)
+
+
 def test_outputs_that_share_a_factor_are_solved_for_together(rng):
     separate = posterior(rng)
     shared = Posterior(

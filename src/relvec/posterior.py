@@ -89,6 +89,18 @@ class Posterior:
         mean = functions @ self.mean.T
         return mean, np.broadcast_to(np.column_stack(variance), mean.shape)
 
+    def reordered(self, order: Indices) -> "Posterior":
+        """The same distribution over the same weights in another order."""
+        # Rows of a factor in another order are one but for a rotation.
+        upper = np.linalg.qr(np.swapaxes(self.factor[:, order], 1, 2), mode="r")
+        signs = np.sign(np.diagonal(upper, axis1=1, axis2=2))
+        return Posterior(
+            active=self.active[order],
+            prior_precision=self.prior_precision[..., order],
+            mean=self.mean[:, order],
+            factor=np.swapaxes(signs[:, :, None] * upper, 1, 2),
+        )
+
     def rescaled(self, weights: Array) -> "Posterior":
         """The same distribution over weights multiplied by ``weights`` (n,)."""
         # A precision beyond the range of float64 is as good as infinite.

@@ -276,7 +276,7 @@ class _Gathered:
         weight = as_weights(np.concatenate(self.weight), sum(map(len, self.weight)))
         y, present = np.concatenate(self.y), weight > 0
         if self.counted == len(self.drawn):
-            return self._held(features_of(blocks), y, weight)
+            return self._held(self.drawn, features_of(blocks), y, weight)
         everything = bool(present.all())
         rows = TrainingRows(
             rows=Rows(blocks, self.counted, None if everything else present),
@@ -291,11 +291,11 @@ class _Gathered:
         return rows, y if everything else y[present]
 
     def _held(
-        self, features: Features, y: AnyArray, weight: Array
+        self, X: AnyArray, features: Features, y: AnyArray, weight: Array
     ) -> tuple[TrainingRows, AnyArray]:
         """So few rows that all were drawn, and none has to be read again."""
         present = np.flatnonzero(weight)
-        given = self.drawn, y[present], weight[present], self.n_drawn, self.seed
+        given = X, y[present], weight[present], self.n_drawn, self.seed
         rows, y = in_arrays(*given, names=features.names)
         return replace(rows, indices=present[rows.indices]), y
 
