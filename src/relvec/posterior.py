@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from scipy.linalg import lapack
 
-from relvec.linalg import solve_lower, solve_upper
+from relvec.linalg import solve_graded, solve_lower, solve_upper
+from relvec.precision import DIFFERENCE_LIMIT
 from relvec.typing import Array, Indices
 
 
@@ -47,9 +48,13 @@ class Posterior:
 
     @cached_property
     def whitener(self) -> Array:
-        """L⁻¹A^(-1/2), whose Gram matrix is Σ (K or 1, n, n)."""
+        """L⁻¹A^(-1/2), or a rotation of it; its Gram matrix is Σ (K or 1, n, n)."""
         root = 1 / np.sqrt(np.atleast_2d(self.prior_precision))
-        return solve_lower(self.factor, root[:, :, None] * np.eye(root.shape[1]))
+        right = root[:, :, None] * np.eye(root.shape[1])
+        if self.condition < DIFFERENCE_LIMIT:
+            return solve_lower(self.factor, right)
+        # Neighbours side by side in L cost digits, and none in falling order.
+        return solve_graded(self.factor, right)
 
     @cached_property
     def covariance(self) -> Array:
