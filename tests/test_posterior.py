@@ -33,6 +33,17 @@ def test_covariance_solve_and_determinant(rng):
     assert_allclose(found.effective_parameters, gamma.sum(axis=1))
 
 
+def test_weights_in_another_order(rng):
+    found, order = posterior(rng), np.array([2, 0, 3, 1])
+    other = found.reordered(order)
+
+    assert_allclose(other.mean, found.mean[:, order])
+    assert_allclose(other.active, order)
+    assert_allclose(other.covariance, covariances()[:, order[:, None], order])
+    assert_allclose(other.factor, np.tril(other.factor))
+    assert_allclose(other.log_determinant, found.log_determinant)
+
+
 def test_outputs_that_share_a_factor_are_solved_for_together(rng):
     separate = posterior(rng)
     shared = Posterior(
@@ -63,3 +74,17 @@ def test_rescaled_weights_have_rescaled_moments(rng):
     assert_allclose(scaled.mean, found.mean * factors)
     expected = found.covariance * factors[:, None] * factors
     assert_allclose(scaled.covariance, expected, rtol=1e-9)
+
+
+def test_variances_of_neighbours_side_by_side_have_digits():
+    """Wide functions from left to right, and hardly any noise."""
+    x, beta = np.linspace(-1, 1, 200), 1e12
+    functions = np.exp(-np.square(x[:, None] - x[::8]) / 4)
+    alpha = np.full(functions.shape[1], 1e-12)
+    scaled = functions * np.sqrt(beta / alpha)
+    reflected, upper = np.linalg.qr(np.vstack([scaled, np.eye(len(alpha))]))
+    factor = (upper * np.sign(upper.diagonal())[:, None]).T
+    found = Posterior(np.arange(len(alpha)), alpha, alpha[None], factor[None])
+    expected = np.sum(reflected[:200] ** 2, axis=1) / beta
+
+    assert_allclose(found.predict(functions)[1][:, 0], expected, rtol=1e-2)

@@ -147,7 +147,7 @@ class Basis:
         )
 
     def subset(self, functions: Indices) -> "Basis":
-        """The chosen functions (ascending), the constant first if it is among them."""
+        """The chosen functions, group by group, the constant first if it is one."""
         groups = []
         for group, part in zip(self.groups, self.parts, strict=True):
             first, last = np.searchsorted(functions, (part.start, part.stop))

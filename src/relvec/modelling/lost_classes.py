@@ -25,7 +25,7 @@ def remark_on_lost_classes(
     if told or not rows.in_memory:
         return None
     vectors = model.indices[model.indices >= 0] if at_rows else np.empty(0, np.intp)
-    with_vector = classes[np.searchsorted(rows.indices, vectors)]
+    with_vector = classes[np.isin(rows.indices, vectors)]
     without = np.setdiff1d(classes, with_vector)
     if len(without) == 0:
         return None

@@ -99,6 +99,10 @@ class PairwiseModel:
         """The model that decides on a class or pair, if there is one."""
         return dict(zip(self.coupling.keys, self.models, strict=True)).get(key)
 
+    def in_order(self) -> "PairwiseModel":
+        """With the functions of every model by their indices, as those of all are."""
+        return replace(self, models=tuple(one.in_order() for one in self.models))
+
     def remarked(self, *remarks: str | None) -> "PairwiseModel":
         """With more to tell."""
         told = tuple(remark for remark in remarks if remark is not None)

@@ -8,14 +8,14 @@ import numpy as np
 from relvec.chance import generator
 from relvec.data import Block, RowBlocks
 from relvec.design import Rows
+from relvec.modelling.row_order import by_likeness, by_values
 from relvec.parameters import as_weights
 from relvec.typing import AnyArray, Array, Indices
 
 _LARGEST_FEATURE = 1e152  # the sum of the squares of many stays in range
 _TEMPORARIES = 8  # numbers per entry of X while its variance is computed
-# Rows drawn by chance that tell by their first columns whether many are equal, and the
-# share of them that differs then.
-_TELLING_ROWS, _TELLING_COLUMNS, _FEW_DIFFER = 1000, 8, 0.5
+# Rows of which equal ones are counted once, where no more than this share differs.
+_MANY, _FEW_DIFFER = 1000, 0.5
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Sample:
     """At most so many rows, drawn by chance and in memory."""
 
     size: int  # asked for
-    indices: Indices  # among the rows that count, ascending
+    indices: Indices  # among the rows that count
     rows: AnyArray
 
     @classmethod
@@ -72,6 +72,17 @@ class Sample:
         """Of rows in memory; X itself if all of them are taken."""
         chosen = _drawn(len(X), size, seed)
         return cls(size, chosen, X if len(chosen) == len(X) else X[chosen])
+
+    @classmethod
+    def read(cls, size: int, indices: Indices, rows: AnyArray) -> "Sample":
+        """Of rows that stay where they are, brought into an order of its own."""
+        order = by_values(rows).indices
+        return cls(size, indices[order], rows[order])
+
+    def at(self, indices: Indices) -> AnyArray:
+        """Some of its rows, by their indices."""
+        order = np.argsort(self.indices)
+        return self.rows[order[np.searchsorted(self.indices, indices, sorter=order)]]
 
 
 @dataclass(frozen=True)
@@ -111,7 +122,7 @@ class TrainingRows:
         return self.sample.rows.dtype == object
 
     def drawn(self, count: int) -> Indices:
-        """At most so many rows that are in memory, by chance, ascending."""
+        """At most so many rows that are in memory, by chance, in their order."""
         known = np.arange(len(self)) if self.in_memory else self.sample.indices
         if len(known) == 0:
             raise ValueError(
@@ -128,15 +139,14 @@ class TrainingRows:
             return self._held(chosen, self.rows.whole()[chosen])
         rows, size = self.rows.subset(chosen), self.sample.size
         drawn = _drawn(len(chosen), size, self.seed)
-        sample = Sample(size, drawn, rows.at(drawn))
+        sample = Sample.read(size, drawn, rows.at(drawn))
         return replace(self._weighted(chosen), rows=rows, sample=sample)
 
     def loaded(self, chosen: Indices) -> "TrainingRows":
         """The same of rows that are in memory, so that none is read again."""
         if self.in_memory:
             return self.subset(chosen)
-        places = np.searchsorted(self.sample.indices, chosen)
-        return self._held(chosen, self.sample.rows[places])
+        return self._held(chosen, self.sample.at(chosen))
 
     def _held(self, chosen: Indices, X: AnyArray) -> "TrainingRows":
         sample = Sample.of(X, self.sample.size, self.seed)
@@ -157,19 +167,25 @@ def in_arrays(
     seed: int,
     *,
     names: tuple[str, ...] | None = None,
+    square: bool = False,
+    room: float = np.inf,
 ) -> tuple[TrainingRows, AnyArray]:
     """Rows in memory, those of weight zero left out, and their targets.
 
-    Of many rows that are there again and again one counts for all.
+    They come in an order of their own, unless that would copy more than ``room`` bytes.
+    Of many rows that are there again and again one counts for all. ``square`` says that
+    X are a kernel's values between all rows.
     """
     check_magnitude(X)
-    present, sample_weight = _counted(X, y, sample_weight, seed)
-    if len(present) < len(X):
+    present, weight = _counted(X, y, sample_weight, square=square)
+    if len(present) == len(X) and X.nbytes > room:
+        present, weight = np.arange(len(X)), sample_weight
+    elif not np.array_equal(present, np.arange(len(X))):
         X, y = X[present], y[present]
     rows = TrainingRows(
         rows=Rows.of(X),
         indices=present,
-        weight=sample_weight,
+        weight=weight,
         features=Features(X.shape[1], names),
         sample=Sample.of(X, n_drawn, seed),
         in_memory=True,
@@ -179,32 +195,25 @@ def in_arrays(
 
 
 def _counted(
-    X: AnyArray, y: AnyArray, sample_weight: Array, seed: int
+    X: AnyArray, y: AnyArray, sample_weight: Array, *, square: bool
 ) -> tuple[Indices, Array]:
-    """Rows that count, ascending, and for how much; of equal ones the first for all.
+    """Rows that count, in an order of their own, and for how much.
 
-    These are looked for where some rows tell of many. The likelihood is the same.
+    Where few of many differ, the first of equal ones counts for all; the likelihood is
+    the same.
     """
     present = np.flatnonzero(sample_weight)
-    weight = sample_weight[present]
-    some = present[_drawn(len(present), _TELLING_ROWS, seed)]
-    if len(some) < _TELLING_ROWS or X.dtype == object or y.ndim > 1:
-        return present, weight
-    beginnings = X[some, :_TELLING_COLUMNS]
-    if len(_first_of_equals(beginnings, y[some])[0]) > _FEW_DIFFER * len(some):
-        return present, weight
-    first, place = _first_of_equals(X[present], y[present])
-    order = np.argsort(first)
-    total = np.bincount(place, weight, minlength=len(first)).astype(np.float64)
-    return present[first[order]], total[order]
-
-
-def _first_of_equals(X: AnyArray, y: AnyArray) -> tuple[Indices, Indices]:
-    """Rows that equal no other with its target, and to which of them each is equal."""
-    label = np.unique(y, return_inverse=True)[1]
-    both = np.column_stack([X, label.ravel()])
-    _, first, place = np.unique(both, axis=0, return_index=True, return_inverse=True)
-    return first, place.ravel()
+    weight, labels = sample_weight[present], y[present]
+    if len(present) < len(X):
+        X = X[np.ix_(present, present)] if square else X[present]
+    found = by_likeness(X, labels) if square else by_values(X, labels)
+    order = found.then_by([[weight]]).indices
+    first = np.flatnonzero(found.fresh)
+    told_apart = square or X.dtype == object or y.ndim > 1
+    if told_apart or len(X) < _MANY or len(first) > _FEW_DIFFER * len(X):
+        return present[order], weight[order]
+    total = np.add.reduceat(weight[order], first)
+    return np.minimum.reduceat(present[order], first), total
 
 
 def in_blocks(
@@ -266,18 +275,29 @@ class _Gathered:
             raise ValueError("the blocks hold no rows")
         weight = as_weights(np.concatenate(self.weight), sum(map(len, self.weight)))
         y, present = np.concatenate(self.y), weight > 0
+        if self.counted == len(self.drawn):
+            return self._held(self.drawn, features_of(blocks), y, weight)
         everything = bool(present.all())
         rows = TrainingRows(
             rows=Rows(blocks, self.counted, None if everything else present),
             indices=np.flatnonzero(present),
             weight=weight if everything else weight[present],
             features=features_of(blocks),
-            sample=Sample(self.n_drawn, self.places, self.drawn),
+            sample=Sample.read(self.n_drawn, self.places, self.drawn),
             in_memory=False,
             seed=self.seed,
             spread=self.spread,
         )
         return rows, y if everything else y[present]
+
+    def _held(
+        self, X: AnyArray, features: Features, y: AnyArray, weight: Array
+    ) -> tuple[TrainingRows, AnyArray]:
+        """So few rows that all were drawn, and none has to be read again."""
+        present = np.flatnonzero(weight)
+        given = X, y[present], weight[present], self.n_drawn, self.seed
+        rows, y = in_arrays(*given, names=features.names)
+        return replace(rows, indices=present[rows.indices]), y
 
 
 def features_of(blocks: RowBlocks) -> Features:
