@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import re
 
 import numpy as np
 import pytest
@@ -115,12 +116,17 @@ def points(n_rows, seed=0):
     return np.random.default_rng(seed).standard_normal((n_rows, 3))
 
 
-@pytest.fixture(params=KERNELS, ids=repr)
+def name(kernel):
+    """Without addresses, which differ from process to process."""
+    return re.sub(r" at 0x\w+", "", repr(kernel))
+
+
+@pytest.fixture(params=KERNELS, ids=name)
 def kernel(request):
     return copy.deepcopy(request.param)
 
 
-@pytest.fixture(params=OWN, ids=repr)
+@pytest.fixture(params=OWN, ids=name)
 def own_kernel(request):
     return copy.deepcopy(request.param)
 
@@ -145,7 +151,7 @@ def test_one_set_of_rows_is_both(kernel):
     assert_array_equal(numbers(kernel(X)), numbers(kernel(X, X)))
 
 
-@pytest.mark.parametrize("kernel", DEFINITE, ids=repr)
+@pytest.mark.parametrize("kernel", DEFINITE, ids=name)
 def test_positive_semi_definite_where_promised(kernel):
     values = np.linalg.eigvalsh(numbers(kernel(points(60))))
 

@@ -172,7 +172,7 @@ def parabola(X, Z):
         Gaussian(1.3) + 2.0 * Linear(),
         CallableKernel(parabola),
     ],
-    ids=repr,
+    ids=lambda kernel: type(kernel).__name__,
 )
 def test_any_kernel_is_tapered(kernel, n_features, rng):
     X, Z = rng.uniform(0, 3, (30, n_features)), rng.uniform(0, 3, (20, n_features))
@@ -232,7 +232,9 @@ def test_cutting_off_is_not_positive_definite():
 
 
 @pytest.mark.parametrize(
-    "kernel", [RationalQuadratic(3.0), CallableKernel(parabola)], ids=repr
+    "kernel",
+    [RationalQuadratic(3.0), CallableKernel(parabola)],
+    ids=lambda kernel: type(kernel).__name__,
 )
 def test_regression_with_a_tapered_kernel(kernel):
     X, y = noisy_sinc(100, seed=0)
