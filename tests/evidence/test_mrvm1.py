@@ -9,7 +9,7 @@ from sklearn.datasets import make_blobs
 from relvec import RVC, Mrvm1, Status
 from relvec.chance import generator
 from relvec.design import DenseDesign
-from relvec.evidence import Problem
+from relvec.evidence import Limits, Problem, PublishedMrvm1, Search, solved
 from relvec.evidence.mrvm1 import OneAtATime
 from relvec.likelihoods import MultinomialProbit
 
@@ -91,34 +91,33 @@ def problem(n_rows=40, n_classes=3, seed=3, scale=1.0):
     return X, K, classes
 
 
+def coded(K, classes):
+    """With an output for every class."""
+    once, codes = np.ones(len(K)), np.eye(classes.max() + 1)
+    likelihood = MultinomialProbit(codes, bound=True)
+    return Problem(DenseDesign.weighted(K, once), codes[classes], likelihood, once)
+
+
 @pytest.mark.parametrize("n_classes", [2, 3, 4])
 @pytest.mark.parametrize("convergence", ["conv1", "conv2"])
 def test_is_the_published_algorithm(n_classes, convergence):
     _, K, classes = problem(n_classes=n_classes)
-    settings = Mrvm1(algorithm="published", convergence=convergence)
-    model = RVC("precomputed", multi_class=settings, fit_intercept=False)
-    model.fit(K, classes)
+    fit = solved(coded(K, classes), PublishedMrvm1(convergence), Search(), Limits())
     least = len(K) if convergence == "conv2" else 0
     alpha, W, steps = algorithm_1(K, classes, n_classes, least, 1e-2)
+    found = fit.posterior
 
-    assert model.n_iter_ == steps
-    assert model.status_ is Status.CONVERGED
-    assert model.relevance_.tolist() == np.flatnonzero(np.isfinite(alpha)).tolist()
-    assert_allclose(model.prior_precision_, alpha[model.relevance_], rtol=1e-5)
-    assert_allclose(model.dual_coef_, W.T, rtol=1e-5, atol=1e-9)
+    assert fit.n_iter == steps
+    assert fit.status is Status.CONVERGED
+    assert found.active.tolist() == np.flatnonzero(np.isfinite(alpha)).tolist()
+    assert_allclose(found.prior_precision, alpha[found.active], rtol=1e-5)
+    assert_allclose(found.mean, W.T, rtol=1e-5, atol=1e-9)
 
 
 def test_passes_over_all_functions_are_left_out_only_where_they_say_nothing():
     """θ of every function is either what the formulae say, or not positive."""
     _, K, classes = problem(60)
-    n_classes, ones = 3, np.ones(60)
-    coded = np.eye(n_classes)
-    given = Problem(
-        DenseDesign.weighted(K, ones),
-        coded[classes],
-        MultinomialProbit(coded, bound=True),
-        ones,
-    )
+    given = coded(K, classes)
     search = OneAtATime(least_steps=60)
     state = search.init(given)
     asked = []

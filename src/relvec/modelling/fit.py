@@ -169,7 +169,9 @@ def _problem(
 def _centre_rows(data: TrainingSet, candidates: Candidates) -> Indices | None:
     """Among the rows that count, of every function; None if none is at a row."""
     rows, indices = data.rows.indices, candidates.indices
-    places = np.searchsorted(rows, indices).clip(max=len(rows) - 1)
+    order = np.argsort(rows)
+    after = np.searchsorted(rows, indices, sorter=order).clip(max=len(rows) - 1)
+    places = order[after]
     found = np.where(rows[places] == indices, places, -1)
     constant = np.full(int(candidates.basis.bias), -1)
     return np.concatenate([constant, found]) if np.any(found >= 0) else None
