@@ -26,7 +26,7 @@ from relvec.evidence.base import Problem, started
 from relvec.evidence.fixed_point import FixedPointModel
 from relvec.evidence.solver import Search, Solver
 from relvec.likelihoods import PseudoObservations
-from relvec.linalg import cholesky, solve_lower
+from relvec.linalg import cholesky
 from relvec.parameters import check_choice, check_count, check_positive
 from relvec.posterior import Posterior
 from relvec.precision import TINY, dependent_share
@@ -75,8 +75,8 @@ class Answers:
         self, residual: Array, seen: PseudoObservations, sparsity: Array
     ) -> AnyArray:
         """Whether functions (M,) can have a θ > 0 beside another residual."""
-        squares = seen.precision * (residual - self.residual) ** 2
-        moved = np.sqrt(squares.sum(axis=0))  # functions have the norm one
+        squares = seen.precision[:, 0] @ (residual - self.residual) ** 2
+        moved = np.sqrt(squares)  # functions have the norm one
         most = np.abs(self.quality) + moved[:, None]
         return np.einsum("km,km->m", most, most) > len(most) * sparsity
 
@@ -169,9 +169,9 @@ def _mode(
     """Weights for auxiliary variables (14), and these for the weights (3), (4)."""
     root = 1 / np.sqrt(alpha)
     inner = np.eye(len(active)) + root[:, None] * cross[:, active] * root
-    posterior = Posterior(active, alpha, np.zeros_like(pull), cholesky(inner[None]))
-    posterior = replace(posterior, mean=posterior.solve(pull))
-    likelihood = problem.likelihood
+    factor, likelihood = cholesky(inner[None]), problem.likelihood
+    mean = Posterior(active, alpha, pull, factor).solve(pull)
+    posterior = Posterior(active, alpha, mean, factor)
     eta = problem.design.matvec(posterior.mean, active)
     seen = likelihood.pseudo_observations(problem.y, eta, problem.sample_weight)
     evidence = log_evidence(problem, likelihood, posterior, eta)
@@ -190,14 +190,15 @@ def _judged(
     pull = design.rmatvec(seen.precision * seen.target, active)
     smooth = posterior.solve(pull)
     residual = seen.target - design.matvec(smooth, active)
-    half = solve_lower(posterior.factor, (cross / np.sqrt(alpha)[:, None])[None])[0]
+    half = posterior.whitener[0] @ cross
     s = (design.column_norms > 0) - np.einsum("nm,nm->m", half, half)  # (18)
     told = s > dependent_share(posterior.condition)
     told[active] = False
     n_outputs, theta = len(smooth), np.full(len(s), -np.inf)
     if known is None or np.any(known.may_gain(residual, seen, s) & told):
-        known = Answers(residual, design.rmatvec(seen.precision * residual))  # (19)
-        theta[told] = (np.sum(known.quality**2, axis=0) - n_outputs * s)[told]
+        Q = design.rmatvec(seen.precision * residual)  # (19)
+        known = Answers(residual, Q)
+        theta = np.where(told, np.sum(Q * Q, axis=0) - n_outputs * s, -np.inf)
     left = alpha * posterior.variances[0]  # (α − S)/α, with all its digits
     s[active] /= left  # (20)
     q = alpha * smooth / left  # (21), as ΦₐᵀVR = Aw for the weights that leave R

@@ -99,10 +99,14 @@ def _moved(before: Model, after: Model) -> tuple[float, float, float]:
         targets = after.observations.target - before.observations.target
     ratios = np.abs(np.log(alphas[1] / alphas[0]))
     return (
-        float(np.linalg.norm(weights[1] - weights[0])),
-        float(np.sqrt(np.mean(targets**2))),
+        _norm(weights[1] - weights[0]),
+        _norm(targets) / float(np.sqrt(targets.size)),
         float(np.fmax.reduce(ratios, axis=None, initial=0.0)),
     )
+
+
+def _norm(values: Array) -> float:
+    return float(np.sqrt(np.vdot(values, values)))
 
 
 def _beside(
