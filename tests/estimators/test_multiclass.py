@@ -269,6 +269,43 @@ class TestMrvm2:
 
         assert_allclose(model.prior_precision_, (2 / (weights**2 + 0.6)).T, rtol=1e-6)
 
+    def test_weights_are_those_of_the_last_step_or_at_their_mode(self):
+        """Algorithm 2 by plain formulae, with nothing pruned."""
+        X, y = blobs(40, 3)
+        K = np.exp(-0.1 * np.sum((X[:, None] - X) ** 2, axis=2))
+        settings = {"tau": 0.5, "nu": 0.3, "warm_up": 0, "threshold": 1e300}
+        fits = {}
+        for weights in ("last", "mode"):
+            scheme = Mrvm2(weights=weights, **settings)
+            model = RVC(gamma=0.1, multi_class=scheme, fit_intercept=False, max_iter=4)
+            with pytest.warns(UserWarning, match="max_iter"):
+                fits[weights] = model.fit(X, y)
+        likelihood = fits["last"].model_.family.likelihood
+        labels, once = np.eye(3)[y], np.ones(40)
+
+        def expected(W):
+            return likelihood.pseudo_observations(labels, K @ W, once).target
+
+        def regressed(alpha, Y):
+            return np.column_stack(
+                [
+                    np.linalg.solve(K.T @ K + np.diag(a), K.T @ t)
+                    for a, t in zip(alpha.T, Y.T, strict=True)
+                ]
+            )
+
+        alpha = np.tile(np.mean(K**2, axis=0)[:, None], 3)
+        W = regressed(alpha, expected(regressed(alpha, labels)))
+        for _ in range(4):
+            alpha = 2 / (W**2 + 0.6)  # (5)
+            W = regressed(alpha, expected(W))  # (3), (4), (2)
+
+        assert_allclose(fits["last"].dual_coef_, W.T, rtol=1e-5, atol=1e-8)
+        for _ in range(3000):
+            W = regressed(alpha, expected(W))
+        assert_allclose(fits["mode"].dual_coef_, W.T, rtol=1e-4, atol=1e-5)
+        assert not np.allclose(fits["last"].dual_coef_, W.T, rtol=1e-3)
+
     def test_posterior_variance_keeps_more(self):
         X, y = blobs(60, 3)
         counts = [
@@ -289,6 +326,8 @@ class TestMrvm2:
             ({"threshold": 0}, "threshold must be a positive number"),
             ({"convergence": "B"}, "convergence must be one of 'N', 'A'"),
             ({"warm_up": -1}, "warm_up must be a whole number"),
+            ({"passes": 0}, "passes must be a whole number"),
+            ({"weights": "first"}, "weights must be one of 'mode', 'last'"),
             ({"posterior_variance": 1}, "posterior_variance must be True or False"),
         ],
     )
