@@ -19,11 +19,11 @@ FRAME = pd.DataFrame(POINTS, columns=["width", "height"])
 
 
 def regression():
-    return RVR(gamma=1 / 3**2, candidates=40)
+    return RVR(gamma=1 / 3**2, candidates=40, design="streamed")
 
 
 def classification():
-    return RVC(gamma=4.0, candidates=40)
+    return RVC(gamma=4.0, candidates=40, design="streamed")
 
 
 def in_parts(rows, targets):

@@ -274,7 +274,7 @@ def test_blocks(mode):
     )
     assert np.sqrt(np.mean((model.predict(X) - y) ** 2)) < 0.12
 
-    fixed = RVR(kernel_learning=mode, candidates=X[:20])
+    fixed = RVR(kernel_learning=mode, candidates=X[:20], design="streamed")
     with pytest.raises(ValueError, match="needs some rows in memory"):
         fixed.fit(scan(X, target=y, block_rows=70))
 

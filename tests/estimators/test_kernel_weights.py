@@ -166,8 +166,9 @@ def test_bad_settings(make, settings, message):
 def test_what_cannot_be_learned():
     X, y, _ = additive(30)
     model = RVR(KERNELS, kernel_learning="weights")
+    streamed = clone(model).set_params(candidates=20, design="streamed")
     with pytest.raises(ValueError, match="needs its rows in memory"):
-        clone(model).set_params(candidates=20).fit(scan(X, target=y))
+        streamed.fit(scan(X, target=y))
     assert not hasattr(model, "partial_fit")
 
 

@@ -72,8 +72,8 @@ def test_blocks_are_not_read_again_for_it():
     table = np.column_stack([X, TWO])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        model = RVC(multi_class="mrvm1", gamma=0.05, candidates=200)
-        model.fit(scan(table, target=2))
+        settings = {"gamma": 0.05, "candidates": 200, "design": "streamed"}
+        model = RVC(multi_class="mrvm1", **settings).fit(scan(table, target=2))
 
     assert not model.predict(X).any()
 

@@ -163,11 +163,22 @@ def test_many_rows(model, rng):
     assert_same(clone(model).fit(rows[order], y[order]), expected, order, new)
 
 
+def test_blocks_of_many_rows_that_are_kept(rng):
+    rows, y, new = rows_of(2500, seed=1)
+    order = rng.permutation(2500)
+    model = RVR(gamma=0.3, candidates=400)
+    expected = clone(model).fit(scan(rows, target=y, block_rows=300))
+    found = clone(model).fit(scan(rows[order], target=y[order]))
+
+    assert_same(found, expected, order, new)
+    assert_same(clone(model).fit(rows[order], y[order]), expected, order, new)
+
+
 def test_blocks_of_many_rows(rng):
     """Other rows are drawn, for a model that says the same to half a deviation."""
     rows, y, new = rows_of(2500, seed=1)
     order = rng.permutation(2500)
-    model = RVR(gamma=0.3, candidates=400)
+    model = RVR(gamma=0.3, candidates=400, design="streamed")
     mean, std = model.fit(scan(rows, target=y)).predict(new, return_std=True)
     again = model.fit(scan(rows[order], target=y[order])).predict(new)
 

@@ -253,7 +253,8 @@ class SparseKernelModel(CallbackSupportMixin, BaseEstimator, ABC):
                 msg = "kernel='precomputed' needs its matrix in memory, not in blocks"
                 raise ValueError(msg)
             note_features(self, X.n_features, X.feature_names)
-            return in_blocks(X, *rule)
+            kept = 0.0 if self.design == "streamed" else self._room
+            return in_blocks(X, *rule, room=kept)
         X, y = self._rows(X, y, **checks)
         if choice.precomputed:
             check_columns(X, self.candidates)
@@ -265,8 +266,13 @@ class SparseKernelModel(CallbackSupportMixin, BaseEstimator, ABC):
             *rule,
             names=self._feature_names,
             square=choice.precomputed and not isinstance(self.candidates, Integral),
-            room=_COPIED * as_bytes("memory_budget", self.memory_budget),
+            room=self._room,
         )
+
+    @property
+    def _room(self) -> float:
+        """Bytes that a copy of the rows may take."""
+        return _COPIED * as_bytes("memory_budget", self.memory_budget)
 
     @property
     def _feature_names(self) -> tuple[str, ...] | None:

@@ -16,6 +16,7 @@ _LARGEST_FEATURE = 1e152  # the sum of the squares of many stays in range
 _TEMPORARIES = 8  # numbers per entry of X while its variance is computed
 # Rows of which equal ones are counted once, where no more than this share differs.
 _MANY, _FEW_DIFFER = 1000, 0.5
+_COPIES = 3  # of rows that come in blocks and are kept: the blocks, all, and in order
 
 
 @dataclass(frozen=True)
@@ -217,16 +218,19 @@ def _counted(
 
 
 def in_blocks(
-    blocks: RowBlocks, n_drawn: int, seed: int
+    blocks: RowBlocks, n_drawn: int, seed: int, *, room: float = 0.0
 ) -> tuple[TrainingRows, AnyArray]:
-    """One pass over a source, of which targets, weights and drawn rows stay."""
+    """One pass over a source, of which targets, weights and drawn rows stay.
+
+    Rows of no more than ``room`` bytes are kept, as if they had come in an array.
+    """
     if not blocks.repeatable:
         raise ValueError(
             "fit goes over the rows several times, and these blocks can be read "
             "only once: scan a file, a list of blocks, or a function that returns "
             "a fresh iterator; or use RVR.partial_fit on each block"
         )
-    gathered = _Gathered(n_drawn, seed)
+    gathered = _Gathered(n_drawn, seed, room)
     for block in blocks:
         gathered.add(block)
     return gathered.training_rows(blocks)
@@ -235,8 +239,10 @@ def in_blocks(
 class _Gathered:
     """What a pass over blocks has collected."""
 
-    def __init__(self, n_drawn: int, seed: int) -> None:
+    def __init__(self, n_drawn: int, seed: int, room: float) -> None:
         self.n_drawn = n_drawn
+        self.room = room
+        self.kept: list[AnyArray] = []  # all rows, while there is room
         self.seed = seed
         self.generator = generator(seed)
         self.y: list[AnyArray] = []
@@ -254,7 +260,14 @@ class _Gathered:
         self.y.append(y)
         self.weight.append(weight)
         self.spread = self.spread.joined(Spread.of(block.X, weight))
-        self._draw(block.X[weight > 0])
+        counted = block.X[weight > 0]
+        self._keep(counted)
+        self._draw(counted)
+
+    def _keep(self, X: AnyArray) -> None:
+        """Beside the others, as long as all of them have room."""
+        self.room -= _COPIES * X.nbytes
+        self.kept = [*self.kept, X.copy()] if self.room >= 0 else []
 
     def _draw(self, X: AnyArray) -> None:
         """Keep the rows with the smallest random numbers, whatever the blocks are."""
@@ -277,6 +290,10 @@ class _Gathered:
         y, present = np.concatenate(self.y), weight > 0
         if self.counted == len(self.drawn):
             return self._held(self.drawn, features_of(blocks), y, weight)
+        if self.kept:
+            X = np.concatenate(self.kept)
+            self.kept = []
+            return self._held(X, features_of(blocks), y, weight)
         everything = bool(present.all())
         rows = TrainingRows(
             rows=Rows(blocks, self.counted, None if everything else present),
@@ -293,7 +310,7 @@ class _Gathered:
     def _held(
         self, X: AnyArray, features: Features, y: AnyArray, weight: Array
     ) -> tuple[TrainingRows, AnyArray]:
-        """So few rows that all were drawn, and none has to be read again."""
+        """All rows, none of which has to be read again."""
         present = np.flatnonzero(weight)
         given = X, y[present], weight[present], self.n_drawn, self.seed
         rows, y = in_arrays(*given, names=features.names)
