@@ -154,15 +154,6 @@ def solve_upper(factors: Array, right: Array) -> Array:
     return _solve_stack(factors, right, transposed=True)
 
 
-def inverse_lower(factors: Array) -> Array:
-    """Of lower triangular matrices (K or 1, n, n)."""
-    inverses = np.empty_like(factors)
-    for inverse, lower in zip(inverses if factors.size else (), factors, strict=False):
-        # LAPACK reads columns: what is lower to us is upper to it.
-        inverse[:] = lapack.dtrtri(lower.T, lower=0)[0].T
-    return inverses
-
-
 def solve_graded(factors: Array, right: Array) -> Array:
     """QᵀL⁻¹ right for lower factors (K or 1, n, n), with rotations Q.
 

@@ -16,7 +16,7 @@ from typing import Any, Self
 import numpy as np
 from scipy.linalg import lapack
 
-from relvec.linalg import inverse_lower, solve_graded, solve_lower, solve_upper
+from relvec.linalg import solve_graded, solve_lower, solve_upper
 from relvec.precision import DIFFERENCE_LIMIT
 from relvec.typing import Array, Indices
 
@@ -53,10 +53,11 @@ class Posterior:
     def whitener(self) -> Array:
         """L⁻¹A^(-1/2), or a rotation of it; its Gram matrix is Σ (K or 1, n, n)."""
         root = 1 / np.sqrt(np.atleast_2d(self.prior_precision))
+        right = root[:, :, None] * np.eye(root.shape[1])
         if self.condition < DIFFERENCE_LIMIT:
-            return inverse_lower(self.factor) * root[:, None]
+            return solve_lower(self.factor, right)
         # Neighbours side by side in L cost digits, and none in falling order.
-        return solve_graded(self.factor, root[:, :, None] * np.eye(root.shape[1]))
+        return solve_graded(self.factor, right)
 
     @cached_property
     def covariance(self) -> Array:
@@ -147,7 +148,8 @@ class CoupledPosterior(Posterior):
 
     @cached_property
     def whitener(self) -> Array:
-        return inverse_lower(self.factor) / np.sqrt(self.prior_precision.ravel())
+        root = 1 / np.sqrt(self.prior_precision.reshape(1, -1, 1))
+        return solve_lower(self.factor, root * np.eye(root.size))
 
     @cached_property
     def log_determinant(self) -> float:
