@@ -327,6 +327,7 @@ class TestMrvm2:
             ({"convergence": "B"}, "convergence must be one of 'N', 'A'"),
             ({"warm_up": -1}, "warm_up must be a whole number"),
             ({"passes": 0}, "passes must be a whole number"),
+            ({"passes": 2, "convergence": "A"}, "does not count steps"),
             ({"weights": "first"}, "weights must be one of 'mode', 'last'"),
             ({"posterior_variance": 1}, "posterior_variance must be True or False"),
         ],

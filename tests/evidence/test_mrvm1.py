@@ -207,6 +207,10 @@ def test_classes_that_nothing_tells_apart():
         ({"algorithm": "published", "posterior": "full"}, "not for the published"),
         ({"algorithm": "published", "convergence": "convA"}, "convergence must be"),
         ({"algorithm": "published", "passes": 0}, "passes must be"),
+        (
+            {"algorithm": "published", "passes": 2, "convergence": "conv1"},
+            "does not count steps",
+        ),
         ({"algorithm": "published", "tol": 0}, "tol must be"),
     ],
 )

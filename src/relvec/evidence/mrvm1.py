@@ -48,6 +48,11 @@ class PublishedMrvm1(Solver):
     def __post_init__(self) -> None:
         check_choice("convergence", self.convergence, CONVERGENCE)
         check_count("passes", self.passes)
+        if self.passes > 1 and self.convergence == "conv1":
+            raise ValueError(
+                f"passes={self.passes!r} has no use with convergence='conv1', which "
+                "does not count steps: leave it out or set convergence='conv2'"
+            )
         check_positive("tol", self.tol)
 
     @property

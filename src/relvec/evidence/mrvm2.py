@@ -105,6 +105,11 @@ class Mrvm2(Solver):
                 )
         check_level("warm_up", self.warm_up)
         check_count("passes", self.passes)
+        if self.passes > 1 and self.convergence == "A":
+            raise ValueError(
+                f"passes={self.passes!r} has no use with convergence='A', which does "
+                "not count steps: leave it out or set convergence='N'"
+            )
         check_choice("weights", self.weights, ("mode", "last"))
 
     @property
