@@ -208,8 +208,7 @@ class CompactMatern(Matern):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        # Made here so that its parameters are checked.
-        self._taper  # noqa: B018
+        Taper(self.support, self.exponent, self.taper)  # checks its parameters
 
     @property
     def _taper(self) -> Taper:

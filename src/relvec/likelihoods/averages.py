@@ -14,7 +14,10 @@ _ENTRIES = 4_000_000  # rows × outputs × draws at a time
 
 
 def averaged(
-    probabilities: Callable[[Array, slice], Array], mean: Array, root: Array
+    probabilities: Callable[[Array, slice], Array],
+    mean: Array,
+    root: Array,
+    n_draws: int = _N_DRAWS,
 ) -> Array:
     """E[p(η)] (N, K) for η ~ N(mean, RRᵀ).
 
@@ -23,7 +26,7 @@ def averaged(
     (rows, draws, outputs) of a slice of the rows.
     """
     n_rows, n_outputs = mean.shape
-    normal = _normal_points(n_outputs)
+    normal = _normal_points(n_outputs, n_draws)
     step = max(1, _ENTRIES // (n_outputs * len(normal)))
     parts = []
     for start in range(0, max(1, n_rows), step):
@@ -45,8 +48,8 @@ def root_of(spread: Array) -> Array:
 
 
 @cache
-def _normal_points(n_outputs: int) -> Array:
+def _normal_points(n_outputs: int, n_draws: int) -> Array:
     """(draws, outputs) a Sobol sequence turned normal, and its mirror image."""
-    points = qmc.Sobol(n_outputs, scramble=True, seed=0).random(_N_DRAWS // 2)
+    points = qmc.Sobol(n_outputs, scramble=True, seed=0).random(n_draws // 2)
     normal = ndtri(np.clip(points, 1e-12, 1 - 1e-12))
     return np.concatenate([normal, -normal])
