@@ -1,14 +1,17 @@
 """Relevance vector machines: sparse kernel models with error bars and probabilities."""
 
 from relvec.dictionary import SparseBayes, sparse_bayes
-from relvec.estimators import RVC, RVR, FitWarning
+from relvec.estimators import LSSVC, LSSVR, RVC, RVR, FitWarning
 from relvec.evidence import BottomUp, Hyperprior, Mrvm2, Status, TopDown
 from relvec.kernel_search import Adaptive, LengthScales
+from relvec.lssvm import LeastSquaresModel, Tuning
 from relvec.modelling import FittedModel, Mrvm1, OneAgainstOne, Softmax
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "LSSVC",
+    "LSSVR",
     "RVC",
     "RVR",
     "Adaptive",
@@ -16,6 +19,7 @@ __all__ = [
     "FitWarning",
     "FittedModel",
     "Hyperprior",
+    "LeastSquaresModel",
     "LengthScales",
     "Mrvm1",
     "Mrvm2",
@@ -24,6 +28,7 @@ __all__ = [
     "SparseBayes",
     "Status",
     "TopDown",
+    "Tuning",
     "__version__",
     "sparse_bayes",
 ]

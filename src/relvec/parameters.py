@@ -65,14 +65,17 @@ def check_count(name: str, value: Any) -> None:
 
 def as_min_vectors(value: Any, n_basis: int) -> int:
     """A number of functions, or a fraction of all; None is none."""
-    if value is None:
-        return 0
+    return 0 if value is None else as_share("min_vectors", value, n_basis)
+
+
+def as_share(name: str, value: Any, total: int) -> int:
+    """A number of at least one, given as such or as a fraction of all."""
     if isinstance(value, Integral) and not isinstance(value, bool) and int(value) > 0:
         return int(value)
     if _is_number(value) and 0 < value < 1:
-        return int(value * n_basis)
+        return int(value * total)
     wanted = "a whole number of at least 1, a fraction between 0 and 1 or None"
-    raise _refused("min_vectors", wanted, value)
+    raise _refused(name, wanted, value)
 
 
 def as_bytes(name: str, value: Any) -> float:

@@ -11,6 +11,8 @@ OPTIONAL = (
     "kernel_history_",
     "length_scales_",
     "feature_relevance_",
+    "leave_one_out_error_",
+    "tuning_history_",
 )
 
 

@@ -1,39 +1,22 @@
 """What relevance vector regression and classification share."""
 
-from abc import ABC, abstractmethod
 from functools import partial
 from numbers import Integral
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from relvec.data import is_row_blocks
 from relvec.design import DESIGNS, Budget
-from relvec.estimators.attributes import OPTIONAL, fitted_attributes
-from relvec.estimators.callbacks import (
-    WRAPPED,
-    CallbackSupportMixin,
-    Task,
-    with_callbacks,
-)
+from relvec.estimators.attributes import fitted_attributes
+from relvec.estimators.kernel_model import KernelModel
 from relvec.estimators.kernels import KernelChoice
-from relvec.estimators.outcomes import tell
 from relvec.estimators.validation import (
     as_centres,
-    as_objects,
     check_candidates,
-    check_columns,
-    check_kind,
-    check_nothing_beside,
-    check_same_features,
-    features_kept,
     is_centres,
     n_drawn,
-    note_features,
-    validated,
 )
 from relvec.evidence import Deadline, Limits, Solver, as_solver
 from relvec.kernel_search import (
@@ -51,100 +34,42 @@ from relvec.modelling import (
     FittedModel,
     Given,
     InColumns,
-    Monitor,
     Specification,
     TrainingRows,
     fit,
-    heard,
-    in_arrays,
-    in_blocks,
-    logged,
 )
 from relvec.parameters import (
     as_bytes,
-    as_weights,
     check_choice,
     check_count,
     check_flag,
-    check_level,
     check_positive,
 )
 from relvec.typing import AnyArray
 
-_COPIED = 0.1  # of the memory budget, for rows in an order of their own
 
-
-class SparseKernelModel(CallbackSupportMixin, BaseEstimator, ABC):
+class SparseKernelModel(KernelModel):
     """A sparse model over kernel functions centred on the training rows."""
 
-    @with_callbacks  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features) or RowBlocks
-            Training rows; objects of any kind if the kernel is a function of such.
-            For ``kernel="precomputed"`` the matrix of kernel values between them, of
-            shape (n_samples, n_samples), or with centres of its own, of shape
-            (n_samples, candidates). Blocks of rows from :func:`relvec.data.scan` bring
-            their targets and weights along.
-        y : array-like of shape (n_samples,)
-            Targets; left out for blocks.
-        sample_weight : array-like of shape (n_samples,), optional
-            How often each row counts. Rows of weight zero are as if absent.
-
-        Returns
-        -------
-        object
-            The estimator itself.
-        """
-        self._check_parameters()
-        task = Task(self, X, y, self._attributes)
-        verbose = int(self.verbose)
-        with features_kept(self), heard(verbose):
-            model = self._fitted(X, y, sample_weight, logged(verbose, task.search))
-            self._keep(self._attributes(model))
-        task.finish()
-        tell(model, stacklevel=3 + WRAPPED)
-        return self
-
-    @abstractmethod
-    def _fitted(self, X: Any, y: Any, sample_weight: Any, monitor: Monitor) -> Any:
-        """The model of these data; of the estimator only its features are noted."""
-
-    def _keep(self, attributes: dict[str, Any]) -> None:
-        """Become the estimator that was fitted; what could fail is done by now."""
-        for name in OPTIONAL:
-            if name in vars(self):
-                delattr(self, name)
-        for name, value in attributes.items():
-            setattr(self, name, value)
-
     def _attributes(self, model: Any) -> dict[str, Any]:
-        """Fitted attributes by name."""
         return fitted_attributes(model)
 
     def _check_parameters(self) -> None:
-        choice = self._kernel_choice
-        choice.check()
+        super()._check_parameters()
         as_learning(self.kernel_learning, self.kernel)
         check_flag("warm_start", self.warm_start)
         check_choice("design", self.design, DESIGNS)
         check_candidates(self.candidates)
-        as_bytes("memory_budget", self.memory_budget)
         check_positive("tol", self.tol)
         check_count("max_iter", self.max_iter)
         if self.max_seconds is not None:
             check_positive("max_seconds", self.max_seconds)
-        check_flag("fit_intercept", self.fit_intercept)
-        check_level("verbose", self.verbose)
         if as_solver(self.solver).begins_with_constant and not self.fit_intercept:
             raise ValueError(
                 f"solver={self.solver!r} starts from the constant, which fit_intercept="
                 "False leaves out: set fit_intercept=True or its init to 'projection'"
             )
-        self._check_candidates_count(choice)
+        self._check_candidates_count(self._kernel_choice)
 
     def _check_candidates_count(self, choice: KernelChoice) -> None:
         """Refuse candidates that the columns of X would make no use of."""
@@ -158,15 +83,6 @@ class SparseKernelModel(CallbackSupportMixin, BaseEstimator, ABC):
                 f"candidates={given} has no use with kernel={self.kernel!r}, whose "
                 "candidates are the columns of X: leave it at 'auto'"
             )
-
-    @property
-    def _kernel_choice(self) -> KernelChoice:
-        return KernelChoice(self._kernels, self.gamma, self.degree, self.coef0)
-
-    @property
-    def _kernels(self) -> Any:
-        """The kernel or list of kernels."""
-        return self.kernel
 
     @property
     def _n_kernels(self) -> int:
@@ -190,18 +106,6 @@ class SparseKernelModel(CallbackSupportMixin, BaseEstimator, ABC):
 
     def _solver(self) -> Solver:
         return as_solver(self.solver)
-
-    def set_params(self, **params: Any) -> Self:
-        """As scikit-learn has it; what is given by name has no settings to set."""
-        for name in params:
-            owner, _, setting = name.partition("__")
-            given = params.get(owner, getattr(self, owner, None))
-            if setting and isinstance(given, str):
-                raise ValueError(
-                    f"{owner}={given!r} is a name, which has no settings: to set "
-                    f"{setting!r}, give {owner} as an object"
-                )
-        return super().set_params(**params)
 
     def _specification(
         self, rows: TrainingRows, family: Family, deadline: Deadline
@@ -241,68 +145,20 @@ class SparseKernelModel(CallbackSupportMixin, BaseEstimator, ABC):
         self, X: Any, y: Any, sample_weight: Any, **checks: Any
     ) -> tuple[TrainingRows, AnyArray]:
         """Validated rows that count, and their targets as given."""
-        choice = self._kernel_choice
+        choice, own = self._kernel_choice, isinstance(self.candidates, Integral)
         number = n_kernels(self._learning, self._n_kernels)
         # A search that looks at some functions at a time may have them all.
         every = self._solver().selective and number == self._n_kernels
         count = n_drawn(self.candidates, number, every=every and not is_row_blocks(X))
-        rule = (0 if choice.selects_columns else count, self._seed())
-        if is_row_blocks(X):
-            check_nothing_beside(y, sample_weight)
-            if choice.precomputed:
-                msg = "kernel='precomputed' needs its matrix in memory, not in blocks"
-                raise ValueError(msg)
-            note_features(self, X.n_features, X.feature_names)
-            kept = 0.0 if self.design == "streamed" else self._room
-            return in_blocks(X, *rule, room=kept)
-        X, y = self._rows(X, y, **checks)
-        if choice.precomputed:
-            check_columns(X, self.candidates)
-        weight = as_weights(sample_weight, len(X))
-        return in_arrays(
+        return self._taken(
             X,
             y,
-            weight,
-            *rule,
-            names=self._feature_names,
-            square=choice.precomputed and not isinstance(self.candidates, Integral),
-            room=self._room,
+            sample_weight,
+            n_drawn=0 if choice.selects_columns else count,
+            n_columns=int(self.candidates) if choice.precomputed and own else None,
+            streamed=self.design == "streamed",
+            **checks,
         )
-
-    @property
-    def _room(self) -> float:
-        """Bytes that a copy of the rows may take."""
-        return _COPIED * as_bytes("memory_budget", self.memory_budget)
-
-    @property
-    def _feature_names(self) -> tuple[str, ...] | None:
-        return tuple(getattr(self, "feature_names_in_", ())) or None
-
-    def _rows(self, X: Any, *y: Any, **checks: Any) -> Any:
-        """Validated rows, and targets: a table of numbers, or of objects."""
-        objects = as_objects(X) if self._kernel_choice.takes_objects else None
-        if not checks.get("reset", True):
-            check_kind(objects is not None, self.relevance_vectors_)
-        if objects is None:
-            return validated(self, X, *y, **checks)
-        # The targets' checks are scikit-learn's all the same.
-        places = np.zeros(objects.shape)
-        found = validated(self, places, *y, **checks)
-        return (objects, found[1]) if y else objects
-
-    def _seed(self) -> int:
-        """For everything that is drawn; the same every time unless asked otherwise."""
-        if self.random_state is None:
-            return 0
-        return int(check_random_state(self.random_state).randint(2**31 - 1))
-
-    def _predictive(self, X: Any) -> Any:
-        """The distribution of the targets of some rows."""
-        check_is_fitted(self)
-        if is_row_blocks(X):
-            check_same_features(self, X)
-            return self.model_.predictive(X)
-        return self.model_.predictive(self._rows(X, reset=False))
 
     @property
     def coef_(self) -> AnyArray:

@@ -235,7 +235,7 @@ random_state, verbose : object
         rows, values = self._training_rows(X, y, sample_weight)
         check_classification_targets(values)
         labels, classes = np.unique(values, return_inverse=True)
-        check_several(labels)
+        check_several(labels, self)
         # One of two against the rest or the other is the model of both.
         one_against = is_one_against(self.multi_class)
         family = class_family("auto" if one_against else self.multi_class, labels)

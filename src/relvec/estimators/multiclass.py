@@ -15,12 +15,12 @@ def check_multi_class(multi_class: Any) -> None:
         check_choice("multi_class", multi_class, MULTI_CLASS)
 
 
-def check_several(classes: AnyArray) -> None:
+def check_several(classes: AnyArray, model: Any) -> None:
     """At least two."""
     if len(classes) < 2:
         raise ValueError(
-            f"y holds one class only, {classes.tolist()}: RVC needs rows of at least "
-            "two classes with positive sample_weight"
+            f"y holds one class only, {classes.tolist()}: {type(model).__name__} "
+            "needs rows of at least two classes with positive sample_weight"
         )
 
 

@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -85,14 +84,14 @@ def _remedy(estimator: Any, error: str) -> str | None:
     return None
 
 
-def check_columns(X: AnyArray, candidates: Any) -> None:
+def check_columns(X: AnyArray, announced: int | None) -> None:
     """A precomputed matrix is square, or has as many columns as were announced."""
     n_columns = X.shape[1]
-    if isinstance(candidates, Integral):
-        if n_columns != candidates:
+    if announced is not None:
+        if n_columns != announced:
             raise ValueError(
                 f"the kernel matrix has {n_columns} columns and candidates is "
-                f"{candidates}: for kernel='precomputed' it is the number of columns"
+                f"{announced}: for kernel='precomputed' it is the number of columns"
             )
     elif n_columns != len(X):
         raise ValueError(
@@ -129,16 +128,13 @@ def n_drawn(candidates: Any, n_kernels: int, *, every: bool = False) -> int:
     return int(candidates)
 
 
-def as_centres(candidates: Any, rows: TrainingRows) -> AnyArray:
+def as_centres(given: Any, rows: TrainingRows, *, name: str = "candidates") -> AnyArray:
     """A checked array of centres, beside the rows."""
-    if rows.of_objects:
-        centres = as_objects(candidates)
-    else:
-        centres = as_floats("candidates", candidates, 2)
+    centres = as_objects(given) if rows.of_objects else as_floats(name, given, 2)
     if centres is None or len(centres) == 0 or centres.shape[1] != rows.n_features:
-        shape = np.shape(candidates if centres is None else centres)
+        shape = np.shape(given if centres is None else centres)
         raise ValueError(
-            f"candidates has shape {shape}: give at least one centre, each "
+            f"{name} has shape {shape}: give at least one centre, each "
             f"with the {rows.n_features} features of X"
         )
     return centres

@@ -2,6 +2,7 @@
 
 from relvec.kernel_search.adaptive import N_SCALES, learn_adaptive
 from relvec.kernel_search.alternating import learn_alternating
+from relvec.kernel_search.learnable import radial
 from relvec.kernel_search.reference import Reference
 from relvec.kernel_search.settings import (
     Adaptive,
@@ -32,6 +33,7 @@ __all__ = [
     "learn",
     "n_kernels",
     "proposed_kernels",
+    "radial",
 ]
 
 

@@ -26,13 +26,21 @@ from relvec.modelling.fit import (
     fit_with_learned,
     maximised,
 )
-from relvec.modelling.fitted import Beginning, FittedModel, KnownFunctions, Learned
+from relvec.modelling.fitted import (
+    Beginning,
+    FittedModel,
+    KnownFunctions,
+    Learned,
+    latent_of,
+)
 from relvec.modelling.leave_one_out import equal_pairs, judged
 from relvec.modelling.lost_classes import remark_on_lost_classes
 from relvec.modelling.monitor import Monitor, heard, logged, logger, silent
 from relvec.modelling.pairwise import Fit, PairwiseModel, fit_pairwise
+from relvec.modelling.predictive import ClassDistribution, variance_factor
 from relvec.modelling.specification import Specification
 from relvec.modelling.training_rows import (
+    Features,
     TrainingRows,
     in_arrays,
     in_blocks,
@@ -48,7 +56,9 @@ __all__ = [
     "Beginning",
     "Candidates",
     "Centres",
+    "ClassDistribution",
     "Family",
+    "Features",
     "Fit",
     "FittedModel",
     "Given",
@@ -79,6 +89,7 @@ __all__ = [
     "in_blocks",
     "is_one_against",
     "judged",
+    "latent_of",
     "logged",
     "logger",
     "maximised",
@@ -86,4 +97,5 @@ __all__ = [
     "remark_on_lost_classes",
     "silent",
     "targets_of",
+    "variance_factor",
 ]

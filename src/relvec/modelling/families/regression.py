@@ -48,12 +48,12 @@ class Regression:
         freedom = noise_freedom if likelihood.estimated else np.inf
         # From 1/E[β] to E[1/β].
         variance = float(likelihood.noise_variance[0]) * variance_factor(freedom)
-        return replace(
-            self,
-            noise_variance=variance,
-            degrees_of_freedom=freedom,
-            estimated=likelihood.estimated,
-        )
+        found = self.with_noise(variance, freedom)
+        return replace(found, estimated=likelihood.estimated)
+
+    def with_noise(self, variance: float, freedom: float) -> "Regression":
+        """With the noise that was found."""
+        return replace(self, noise_variance=variance, degrees_of_freedom=freedom)
 
     def calibrated(self, left_out: LeftOut) -> "Regression":
         """With as much noise as errors of rows left out have, if it was estimated."""

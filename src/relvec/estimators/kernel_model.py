@@ -1,0 +1,190 @@
+"""What all estimators with kernels share: a fit's frame, kernels, rows."""
+
+from abc import ABC, abstractmethod
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from relvec.data import is_row_blocks
+from relvec.estimators.attributes import OPTIONAL
+from relvec.estimators.callbacks import (
+    WRAPPED,
+    CallbackSupportMixin,
+    Task,
+    with_callbacks,
+)
+from relvec.estimators.kernels import KernelChoice
+from relvec.estimators.outcomes import tell
+from relvec.estimators.validation import (
+    as_objects,
+    check_columns,
+    check_kind,
+    check_nothing_beside,
+    check_same_features,
+    features_kept,
+    note_features,
+    validated,
+)
+from relvec.modelling import Monitor, TrainingRows, heard, in_arrays, in_blocks, logged
+from relvec.parameters import as_bytes, as_weights, check_flag, check_level
+from relvec.typing import AnyArray
+
+_COPIED = 0.1  # of the memory budget, for rows in an order of their own
+
+
+class KernelModel(CallbackSupportMixin, BaseEstimator, ABC):
+    """A model over kernel functions centred on the training rows."""
+
+    @with_callbacks  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features) or RowBlocks
+            Training rows; objects of any kind if the kernel is a function of such.
+            For ``kernel="precomputed"`` the matrix of kernel values between them, of
+            shape (n_samples, n_samples), or with centres of its own, of shape
+            (n_samples, candidates). Blocks of rows from :func:`relvec.data.scan` bring
+            their targets and weights along.
+        y : array-like of shape (n_samples,)
+            Targets; left out for blocks.
+        sample_weight : array-like of shape (n_samples,), optional
+            How often each row counts. Rows of weight zero are as if absent.
+
+        Returns
+        -------
+        object
+            The estimator itself.
+        """
+        self._check_parameters()
+        task = Task(self, X, y, self._attributes)
+        verbose = int(self.verbose)
+        with features_kept(self), heard(verbose):
+            model = self._fitted(X, y, sample_weight, logged(verbose, task.search))
+            self._keep(self._attributes(model))
+        task.finish()
+        tell(model, stacklevel=3 + WRAPPED)
+        return self
+
+    @abstractmethod
+    def _fitted(self, X: Any, y: Any, sample_weight: Any, monitor: Monitor) -> Any:
+        """The model of these data; of the estimator only its features are noted."""
+
+    @abstractmethod
+    def _attributes(self, model: Any) -> dict[str, Any]:
+        """Fitted attributes by name."""
+
+    def _keep(self, attributes: dict[str, Any]) -> None:
+        """Become the estimator that was fitted; what could fail is done by now."""
+        for name in OPTIONAL:
+            if name in vars(self):
+                delattr(self, name)
+        for name, value in attributes.items():
+            setattr(self, name, value)
+
+    def _check_parameters(self) -> None:
+        self._kernel_choice.check()
+        as_bytes("memory_budget", self.memory_budget)
+        check_flag("fit_intercept", self.fit_intercept)
+        check_level("verbose", self.verbose)
+
+    @property
+    def _kernel_choice(self) -> KernelChoice:
+        return KernelChoice(self._kernels, self.gamma, self.degree, self.coef0)
+
+    @property
+    def _kernels(self) -> Any:
+        """The kernel or list of kernels."""
+        return self.kernel
+
+    def set_params(self, **params: Any) -> Self:
+        """As scikit-learn has it; what is given by name has no settings to set."""
+        for name in params:
+            owner, _, setting = name.partition("__")
+            given = params.get(owner, getattr(self, owner, None))
+            if setting and isinstance(given, str):
+                raise ValueError(
+                    f"{owner}={given!r} is a name, which has no settings: to set "
+                    f"{setting!r}, give {owner} as an object"
+                )
+        return super().set_params(**params)
+
+    def _taken(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        *,
+        n_drawn: int,
+        n_columns: int | None = None,
+        streamed: bool = False,
+        **checks: Any,
+    ) -> tuple[TrainingRows, AnyArray]:
+        """Validated rows that count, some of them drawn, and their targets as given.
+
+        ``n_columns`` are those of a kernel matrix that need not be square.
+        """
+        precomputed, rule = self._kernel_choice.precomputed, (n_drawn, self._seed())
+        if is_row_blocks(X):
+            check_nothing_beside(y, sample_weight)
+            if precomputed:
+                msg = "kernel='precomputed' needs its matrix in memory, not in blocks"
+                raise ValueError(msg)
+            note_features(self, X.n_features, X.feature_names)
+            return in_blocks(X, *rule, room=0.0 if streamed else self._room)
+        X, y = self._rows(X, y, **checks)
+        if precomputed:
+            check_columns(X, n_columns)
+        return in_arrays(
+            X,
+            y,
+            as_weights(sample_weight, len(X)),
+            *rule,
+            names=self._feature_names,
+            square=precomputed and n_columns is None,
+            room=self._room,
+        )
+
+    @property
+    def _room(self) -> float:
+        """Bytes that a copy of the rows may take."""
+        return _COPIED * as_bytes("memory_budget", self.memory_budget)
+
+    @property
+    def _feature_names(self) -> tuple[str, ...] | None:
+        return tuple(getattr(self, "feature_names_in_", ())) or None
+
+    def _rows(self, X: Any, *y: Any, **checks: Any) -> Any:
+        """Validated rows, and targets: a table of numbers, or of objects."""
+        objects = as_objects(X) if self._kernel_choice.takes_objects else None
+        if not checks.get("reset", True):
+            check_kind(objects is not None, self.model_.centres)
+        if objects is None:
+            return validated(self, X, *y, **checks)
+        # The targets' checks are scikit-learn's all the same.
+        places = np.zeros(objects.shape)
+        found = validated(self, places, *y, **checks)
+        return (objects, found[1]) if y else objects
+
+    def _seed(self) -> int:
+        """For everything that is drawn; the same every time unless asked otherwise."""
+        if self.random_state is None:
+            return 0
+        return int(check_random_state(self.random_state).randint(2**31 - 1))
+
+    def _checked(self, X: Any) -> Any:
+        """Rows to predict, which are like those of the fit."""
+        check_is_fitted(self)
+        if is_row_blocks(X):
+            check_same_features(self, X)
+            return X
+        return self._rows(X, reset=False)
+
+    def _predictive(self, X: Any) -> Any:
+        """The distribution of the targets of some rows."""
+        rows = self._checked(X)
+        return self.model_.predictive(rows)

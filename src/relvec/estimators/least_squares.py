@@ -1,0 +1,128 @@
+"""What least-squares support vector regression and classification share."""
+
+from typing import Any
+
+from relvec.design import Budget
+from relvec.estimators.kernel_model import KernelModel
+from relvec.estimators.validation import as_centres, is_centres
+from relvec.lssvm import (
+    LANDMARKS,
+    METHODS,
+    LeastSquares,
+    LeastSquaresModel,
+    as_tuning,
+    n_drawn,
+)
+from relvec.modelling import TrainingRows
+from relvec.parameters import (
+    as_bytes,
+    as_share,
+    check_choice,
+    check_count,
+    check_positive,
+)
+from relvec.typing import AnyArray
+
+_RANK = 1000  # landmarks with rank="auto"
+
+
+class LeastSquaresMachine(KernelModel):
+    """A kernel model of all training rows, or of a few landmarks among them."""
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if isinstance(self.kernel, list | tuple):
+            raise ValueError(
+                "kernel is a list, and an LS-SVM has one kernel: add kernels instead, "
+                "such as relvec.kernels.Gaussian(2.0) + relvec.kernels.Linear()"
+            )
+        check_positive("C", self.C)
+        check_choice("method", self.method, METHODS)
+        self._check_landmarks()
+        if not (isinstance(self.rank, str) and self.rank == "auto"):
+            check_count("rank", self.rank)
+        as_tuning(self.tune)
+        if self.n_support is not None:
+            as_share("n_support", self.n_support, 1)
+        check_positive("tol", self.tol)
+        check_count("max_iter", self.max_iter)
+
+    def _check_landmarks(self) -> None:
+        if not is_centres(self.landmarks):
+            check_choice("landmarks", self.landmarks, LANDMARKS)
+        if self._kernel_choice.precomputed and self.method not in {"auto", "exact"}:
+            raise ValueError(
+                f"method={self.method!r} needs rows to evaluate a kernel on, and with "
+                "kernel='precomputed' there is its matrix: use method='exact'"
+            )
+
+    @property
+    def _kernels(self) -> Any:
+        # The features themselves as functions of weights with one prior.
+        return "linear" if self.kernel is None else self.kernel
+
+    def _training_rows(
+        self, X: Any, y: Any, sample_weight: Any, **checks: Any
+    ) -> tuple[TrainingRows, AnyArray]:
+        drawn = n_drawn(self.method, self.landmarks, self._rank or _RANK)
+        return self._taken(X, y, sample_weight, n_drawn=drawn, **checks)
+
+    @property
+    def _rank(self) -> int | None:
+        return None if isinstance(self.rank, str) else int(self.rank)
+
+    def _specification(self, rows: TrainingRows, family: Any) -> LeastSquares:
+        """Of a model of these rows."""
+        n_support = self.n_support
+        if n_support is not None:
+            n_support = max(as_share("n_support", n_support, len(rows)), 1)
+        landmarks = self.landmarks
+        if is_centres(landmarks):
+            landmarks = as_centres(landmarks, rows, name="landmarks")
+        choice = self._kernel_choice
+        return LeastSquares(
+            kernel=choice.resolve(rows)[0],
+            family=family,
+            precomputed=choice.precomputed,
+            C=float(self.C),
+            intercept=bool(self.fit_intercept),
+            method=self.method,
+            rank=self._rank,
+            landmarks=landmarks,
+            tuning=as_tuning(self.tune),
+            n_support=n_support,
+            tol=float(self.tol),
+            max_iter=int(self.max_iter),
+            budget=Budget(as_bytes("memory_budget", self.memory_budget)),
+        )
+
+    def _attributes(self, model: LeastSquaresModel) -> dict[str, Any]:
+        order, outcome = model.order, model.outcome_
+        optional = {
+            "leave_one_out_error_": (
+                None if outcome.left_out is None else outcome.left_out.mean_square
+            ),
+            "tuning_history_": outcome.history,
+        }
+        return {
+            "model_": model,
+            "support_": model.indices[order],
+            "support_vectors_": model.centres[order]
+            if model.centres.size
+            else model.centres,
+            "dual_coef_": model.weights[..., order],
+            "intercept_": model.intercept,
+            "C_": model.C,
+            "kernel_": model.kernel,
+            "method_": outcome.method,
+            "noise_variance_": model.family.noise_variance,
+            "log_evidence_": outcome.log_evidence,
+            "n_iter_": outcome.n_iter,
+            "status_": outcome.status,
+            **{name: value for name, value in optional.items() if value is not None},
+        }
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self._kernel_choice.precomputed
+        return tags

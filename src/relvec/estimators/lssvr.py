@@ -1,0 +1,237 @@
+"""Least-squares support vector regression."""
+
+from typing import Any, Literal, overload
+
+from sklearn.base import RegressorMixin
+
+from relvec.estimators.least_squares import LeastSquaresMachine
+from relvec.lssvm import LeastSquaresModel, RealTargets, fit_least_squares
+from relvec.modelling import Monitor
+from relvec.typing import Array
+
+
+class LSSVR(RegressorMixin, LeastSquaresMachine):
+    """Least-squares support vector regression.
+
+    The dense relative of :class:`RVR`: every training row is a support vector, and all
+    weights follow from one linear system [1]_, [2]_. With rows too many for that, a few
+    landmarks stand for them.
+
+    Parameters
+    ----------
+    kernel : {"rbf", "laplacian", "linear", "poly", "polynomial", "sigmoid", "cosine", \
+"chi2", "additive_chi2", "precomputed"}, callable or None, default="rbf"
+        The kernel, as in :class:`RVR`; None is "linear". Several kernels are added to
+        one, as in ``Gaussian(2.0) + Linear()``.
+    C : float, default=1.0
+        Weight of the squared errors beside ½‖w‖²; γ in [1]_. What is large fits the
+        rows closely.
+    gamma : {"scale", "auto"} or float, default="scale"
+        Coefficient of the kernels by name that have one, as in
+        :class:`sklearn.svm.SVR`. To have it learned use ``tune``.
+    degree : int, default=3
+        Degree of "poly".
+    coef0 : float, default=0.0
+        Constant term of "poly" and "sigmoid".
+    fit_intercept : bool, default=True
+        Whether there is a constant b.
+    method : {"auto", "exact", "nystrom", "cholesky", "cg"}, default="auto"
+        How the system is solved: "exact" by a factor of all of it; "nystrom" and
+        "cholesky" in the span of ``rank`` kernel functions, those of ``landmarks`` or
+        of the pivots of an incomplete Cholesky factor; "cg" by conjugate gradients,
+        which are exact too and hold no matrix that does not fit, preconditioned by
+        "nystrom". "auto" is "exact" for up to 10000 rows that ``memory_budget`` has
+        room for, and "nystrom" beyond.
+    landmarks : {"pivoted", "uniform", "kmeans", "relevance"} or array of shape \
+(n_landmarks, n_features), default="pivoted"
+        Rows of "nystrom": chosen by a pivoted Cholesky factor among four times as many
+        drawn by chance, drawn by chance, means of clusters, those that a relevance
+        vector machine of the same kernel keeps, or those given.
+    rank : "auto" or int, default="auto"
+        Most landmarks; "auto" is 1000.
+    tune : {"loo", "evidence"} or Tuning, optional
+        Choose C and the kernel's width by the errors of rows left out, in closed form,
+        or by the evidence; ``C`` is not looked at then, and ``gamma`` is where widths
+        begin. A :class:`Tuning` says which are tried.
+    n_support : int or float, optional
+        Prune to so many support vectors, or to this share of the rows: those of least
+        absolute α leave, a twentieth at a time, and the rest is solved again.
+    tol : float, default=1e-6
+        Of "cholesky", what may be left of a row's k(x, x) beside the largest; of "cg",
+        the residuals beside the right sides.
+    max_iter : int, default=1000
+        Most steps of "cg".
+    memory_budget : float or str, default="2GB"
+        Bytes that a fit may take beside the data. What cannot fit is refused before it
+        is allocated.
+    random_state : int, RandomState instance or None, default=None
+        For rows drawn by chance. None is the same every time.
+    verbose : int, default=0
+        Log what is chosen through the logger "relvec".
+
+    Attributes
+    ----------
+    support_ : ndarray of shape (n_vectors,)
+        Numbers of the training rows with a kernel function; -1 for landmarks that are
+        no rows.
+    support_vectors_ : ndarray of shape (n_vectors, n_features)
+        These rows; empty for ``kernel="precomputed"``.
+    dual_coef_ : ndarray of shape (n_vectors,)
+        Their weights α.
+    intercept_ : float
+        b.
+    C_ : float
+        The weight of errors, as given or tuned.
+    kernel_ : Kernel
+        The kernel, its width as given or tuned.
+    method_ : str
+        How the system was solved.
+    noise_variance_ : float
+        1/ζ: of most evidence given C, or with ``tune="loo"`` as rows left out have it.
+    log_evidence_ : float
+        log N(y given b, I/ζ + K/μ) with C = ζ/μ and b integrated out; of a low rank a
+        lower bound of it; nan for kernels that are not positive definite.
+    leave_one_out_error_ : float
+        Mean squared error of rows predicted by all others, with ``tune="loo"``.
+    tuning_history_ : dict of ndarray
+        ``C``, ``width`` (a multiple of the kernel's length scale), ``score`` (the lower
+        the better) and ``exact`` (whether by all of K or by a low rank) of all tried.
+    n_iter_ : int
+        Systems solved, or steps of "cg".
+    status_ : Status
+        How the fit ended; its value says what to do about it.
+    model_ : LeastSquaresModel
+        All of the fitted model in one value, which needs no scikit-learn.
+    n_features_in_, feature_names_in_ : object
+        Of the features seen by ``fit``.
+
+    See Also
+    --------
+    LSSVC : The same for classes.
+    RVR : A sparse model with nothing to tune.
+
+    Notes
+    -----
+    Rows of landmarks that are left out stay landmarks. With "cg" error bars and the
+    leverages of rows are those of the low rank that preconditions it.
+
+    References
+    ----------
+    .. [1] R. S. Shah (2005), "Least squares support vector machines", technical note.
+    .. [2] J. A. K. Suykens, T. Van Gestel, J. De Brabanter, B. De Moor and
+       J. Vandewalle (2002), "Least squares support vector machines", World Scientific.
+
+    Examples
+    --------
+    >>> from relvec import LSSVR
+    >>> from relvec.data import noisy_sinc
+    >>> X, y = noisy_sinc(100, seed=0)
+    >>> model = LSSVR(tune="loo").fit(X, y)
+    >>> len(model.support_)
+    100
+    >>> mean, std = model.predict(X[:2], return_std=True)
+    >>> std.round(1)
+    array([0.1, 0.1])
+    """
+
+    def __init__(
+        self,
+        kernel: Any = "rbf",
+        *,
+        C: float = 1.0,
+        gamma: Any = "scale",
+        degree: int = 3,
+        coef0: float = 0.0,
+        fit_intercept: bool = True,
+        method: str = "auto",
+        landmarks: Any = "pivoted",
+        rank: Any = "auto",
+        tune: Any = None,
+        n_support: Any = None,
+        tol: float = 1e-6,
+        max_iter: int = 1000,
+        memory_budget: Any = "2GB",
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.kernel = kernel
+        self.C = C
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.fit_intercept = fit_intercept
+        self.method = method
+        self.landmarks = landmarks
+        self.rank = rank
+        self.tune = tune
+        self.n_support = n_support
+        self.tol = tol
+        self.max_iter = max_iter
+        self.memory_budget = memory_budget
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _fitted(
+        self, X: Any, y: Any, sample_weight: Any, monitor: Monitor
+    ) -> LeastSquaresModel:
+        rows, values = self._training_rows(X, y, sample_weight, y_numeric=True)
+        family = RealTargets(centred=bool(self.fit_intercept))
+        data = family.encoded(rows, values)
+        return fit_least_squares(self._specification(rows, family), data)
+
+    @overload
+    def predict(self, X: Any, return_std: Literal[False] = False) -> Array: ...
+
+    @overload
+    def predict(self, X: Any, return_std: Literal[True]) -> tuple[Array, Array]: ...
+
+    def predict(self, X: Any, return_std: bool = False) -> Array | tuple[Array, Array]:
+        """Predict targets, with their standard deviation if asked.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features) or RowBlocks
+            Rows to predict; for ``kernel="precomputed"`` kernel values between them
+            and all training rows.
+        return_std : bool, default=False
+            Whether to return the standard deviation of the targets, noise included.
+            It grows to that of the prior where there are no data.
+
+        Returns
+        -------
+        mean : ndarray of shape (n_samples,)
+            Predicted targets.
+        std : ndarray of shape (n_samples,)
+            Their standard deviation; only with ``return_std=True``.
+        """
+        rows = self._checked(X)
+        if not return_std:
+            return self.model_.values(rows)[:, 0]
+        found = self._with_bars(rows)
+        return found.mean, found.std
+
+    def predict_interval(self, X: Any, level: float = 0.9) -> tuple[Array, Array]:
+        """Bounds between which a target lies with the given probability.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features) or RowBlocks
+            Rows to predict.
+        level : float, default=0.9
+            The probability, the same below and above.
+
+        Returns
+        -------
+        lower, upper : ndarray of shape (n_samples,)
+            Quantiles of a Gaussian, or of Student's distribution for few rows.
+        """
+        return self._with_bars(self._checked(X)).interval(level)
+
+    def _with_bars(self, rows: Any) -> Any:
+        if self.model_.spread is None:
+            raise ValueError(
+                "there are no error bars: they need the kernel of a row with itself, "
+                "which kernel='precomputed' does not have, and a kernel whose matrix "
+                "is positive definite; give such a kernel as a callable"
+            )
+        return self.model_.predictive(rows)

@@ -1,0 +1,205 @@
+"""The optimality system of an LS-SVM, solved by one factor of K + I/C.
+
+Solves   [0 1ᵀ; 1 K + V⁻¹/C][b; α] = [0; y], (7) of the note with I/γ for its I/y and
+         the border of regression; targets ±1 make a classifier of it
+Given    K between all rows, their weights V (repetitions), the weight C of errors
+By       eliminating b: with D = tV^½KV^½ + uI, u = t/C and g = D⁻¹V^½1,
+         b = gᵀV^½y/gᵀV^½1 and α = tV^½D⁻¹V^½(y − b)
+
+t = min(C, 1) keeps D in range, however small or large C is. The bordered matrix is
+indefinite and never formed.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from relvec.basis import BLOCK_ENTRIES, Basis, Functions, as_rows, blocks, evaluated
+from relvec.blockwise import in_order
+from relvec.linalg import available_threads, threads_for
+from relvec.lssvm.evidence import Evidence, LeftOut
+from relvec.lssvm.factor import CholeskyFactor, Factor, factored
+from relvec.typing import AnyArray, Array
+
+# Columns evaluated at a time: their rows stay in the processor's cache meanwhile.
+_COLUMNS = 128
+
+
+@dataclass(frozen=True, eq=False)
+class DualSystem:
+    """All of (7) but C and the targets."""
+
+    functions: Functions  # centred on the rows, or their columns of a kernel matrix
+    rows: AnyArray
+    weight: Array  # (N,)
+    intercept: bool
+
+    def __len__(self) -> int:
+        return len(self.weight)
+
+    @cached_property
+    def root(self) -> Array:
+        """V^½ (N,)."""
+        return np.sqrt(self.weight)
+
+    def kernel_matrix(self) -> Array:
+        """V^½KV^½, its lower triangle, column-major."""
+        size, root = len(self), self.root
+        matrix = np.empty((size, size), order="F")
+        rows, weighted = as_rows(self.rows), bool(np.any(root != 1))
+
+        def fill(part: slice) -> None:
+            own = self.functions.subset(np.arange(part.start, part.stop))
+            values = _values(own, rows[part.start :])
+            if weighted:
+                values = values * root[part.start :, None] * root[part]
+            matrix[part.start :, part] = values
+
+        width = max(BLOCK_ENTRIES // max(size, 1), 1)
+        parts = blocks(size, 1, min(_COLUMNS, width))
+        for _ in in_order(fill, parts, available_threads()):
+            pass
+        return matrix
+
+    def solved(self, targets: Array, C: float) -> "DualSolution":
+        """b and α for targets (N, K)."""
+        t = min(C, 1.0)
+
+        def matrix() -> Array:
+            made = self.kernel_matrix()
+            if t != 1:
+                made *= t
+            made[np.diag_indices(len(made))] += t / C
+            return made
+
+        with threads_for(len(self) ** 3 / 3):
+            factor = factored(matrix, definite=self.functions.positive_definite)
+            return _eliminated(self, factor, targets, t, t / C + factor.shift)
+
+
+def _values(functions: Functions, rows: AnyArray) -> Array:
+    """(rows, functions), by columns if the kernel is symmetric."""
+    if functions.positive_definite:
+        return evaluated(functions.kernel, functions.centres, rows).T
+    return evaluated(functions.kernel, rows, functions.centres)
+
+
+def _eliminated(
+    system: DualSystem, factor: Factor, targets: Array, t: float, u: float
+) -> "DualSolution":
+    root, centre = system.root, np.zeros(targets.shape[1])
+    if system.intercept:
+        # Targets near zero first: α then keeps its digits whatever the mean is.
+        centre = np.average(targets, axis=0, weights=system.weight)
+    right = np.column_stack([root, root[:, None] * (targets - centre)])
+    solved = factor.solve(np.asfortranarray(right))
+    g, rest = solved[:, 0], solved[:, 1:]
+    q = float(root @ g)
+    b = (root @ rest) / q if system.intercept else np.zeros_like(centre)
+    reduced = rest - np.outer(g, b)
+    return DualSolution(system, factor, targets, t, u, reduced, centre + b, g, q)
+
+
+@dataclass(frozen=True, eq=False)
+class DualSolution:
+    """α and b with the factor that they come from."""
+
+    system: DualSystem
+    factor: Factor
+    targets: Array  # (N, K)
+    t: float
+    u: float  # t/C, and what the factor needed besides
+    reduced: Array  # (N, K) D⁻¹V^½(y − b)
+    bias: Array  # (K,)
+    g: Array  # (N,) D⁻¹V^½1
+    q: float  # 1ᵀV^½g
+
+    @property
+    def error_weight(self) -> float:
+        """That of the system that was solved: less than asked for if K is singular."""
+        return self.t / self.u
+
+    @property
+    def coefficients(self) -> Array:
+        """α (N, K)."""
+        return np.asarray(self.t * self.system.root[:, None] * self.reduced)
+
+    @property
+    def residual(self) -> Array:
+        """y − f (N, K), which are α/(CV)."""
+        return np.asarray(self.u * self.reduced / self.system.root[:, None])
+
+    def left_out(self) -> LeftOut:
+        """Rows as all others predict them."""
+        with threads_for(len(self.system) ** 3 / 3):
+            remaining = self.factor.inverse_diagonal()
+        if self.system.intercept:
+            remaining = remaining - self.g**2 / self.q
+        return LeftOut(self.residual, self.u * remaining, self.system.weight)
+
+    def evidence(self) -> Evidence:
+        """Of the targets."""
+        volume = self.factor.log_determinant - len(self.system) * np.log(self.u)
+        if self.system.intercept:
+            volume += np.log(self.u * self.q)
+        weight, centred = self.system.weight, self.targets - self.bias
+        products = self.system.root[:, None] * centred * self.reduced
+        return Evidence(
+            freedom=float(weight.sum()) - self.system.intercept,
+            C=self.error_weight,
+            volume=float(volume),
+            energy=self.t * np.sum(products, axis=0),
+            squares=np.average(centred**2, axis=0, weights=weight),
+        )
+
+    @property
+    def spread(self) -> "DualSpread | None":
+        """For error bars; a kernel that is not positive definite has none."""
+        if not isinstance(self.factor, CholeskyFactor):
+            return None
+        return DualSpread(self.system, (self.t, self.u), self.g, self.q, self.factor)
+
+
+class DualSpread:
+    """Variances of an LS-SVM's values, in units of 1/μ.
+
+    The factor is as large as the kernel matrix: it is no part of a pickled model, and
+    made again if it is asked for.
+    """
+
+    def __init__(
+        self,
+        system: DualSystem,
+        scales: tuple[float, float],  # t, u
+        g: Array,
+        q: float,
+        factor: CholeskyFactor,
+    ) -> None:
+        self.system, self.scales, self.g, self.q = system, scales, g, q
+        self._factor: CholeskyFactor | None = factor
+
+    def __getstate__(self) -> dict[str, object]:
+        return {**vars(self), "_factor": None}
+
+    @property
+    def factor(self) -> CholeskyFactor:
+        """Of D."""
+        if self._factor is None:
+            t, u = self.scales
+            nothing = np.zeros((len(self.system), 0))
+            found = self.system.solved(nothing, t / u).factor
+            assert isinstance(found, CholeskyFactor)
+            self._factor = found
+        return self._factor
+
+    def variance(self, rows: AnyArray) -> Array:
+        """k(x, x) − kᵀA⁻¹k + (1 − 1ᵀA⁻¹k)²/1ᵀA⁻¹1, with A = K + V⁻¹/C."""
+        t, functions = self.scales[0], self.system.functions
+        diagonal = functions.kernel.diagonal(rows)
+        weighted = Basis((functions,), bias=False)(rows).T * self.system.root[:, None]
+        half = self.factor.half_solved(np.asfortranarray(weighted))
+        found = diagonal - t * np.einsum("ij,ij->j", half, half)
+        if self.system.intercept:
+            found = found + (1 - t * (self.g @ weighted)) ** 2 / (t * self.q)
+        return np.maximum(found, 0.0)

@@ -1,0 +1,140 @@
+"""Factors of symmetric matrices: Cholesky's, and LDLᵀ where there is none."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from scipy.linalg import blas, lapack
+
+from relvec.basis import blocks
+from relvec.typing import Array, Indices
+
+# Rows factored by one call of LAPACK: with more, OpenBLAS 0.3.30 and 0.3.31 end the
+# process when they have several threads (20 000 rows do; 15 000 do not).
+_MOST_ROWS = 8192
+# Of the largest diagonal element, added where there is no factor: a solution of a
+# singular system is off by the shift, and by ε over the shift; √ε is the best of both.
+_SHIFT = float(np.sqrt(np.finfo(float).eps))
+# Entries of the columns of an inverse that are computed at a time, 80 MB.
+_INVERSE_ENTRIES = 10_000_000
+
+
+class Factor(Protocol):
+    """What can be asked of a symmetric matrix that was factored."""
+
+    @property
+    def shift(self) -> float:
+        """What was added to its diagonal to make it one that can be solved."""
+
+    @property
+    def log_determinant(self) -> float:
+        """nan where the matrix is not positive definite."""
+
+    def solve(self, right: Array) -> Array:
+        """matrix⁻¹ right, for right sides (n, m)."""
+
+    def inverse_diagonal(self) -> Array:
+        """diag(matrix⁻¹)."""
+
+
+@dataclass(frozen=True, eq=False)
+class CholeskyFactor:
+    """LLᵀ; above the diagonal anything may stand."""
+
+    lower: Array  # (n, n), column-major
+    shift: float = 0.0
+
+    @property
+    def log_determinant(self) -> float:
+        return 2 * float(np.sum(np.log(np.diagonal(self.lower))))
+
+    def solve(self, right: Array) -> Array:
+        return lapack.dpotrs(self.lower, right, lower=1)[0]
+
+    def half_solved(self, right: Array) -> Array:
+        """L⁻¹ right."""
+        return lapack.dtrtrs(self.lower, right, lower=1)[0]
+
+    def inverse_diagonal(self) -> Array:
+        """‖L⁻¹eᵢ‖²; columns of L⁻¹ are zero above the diagonal."""
+        size = len(self.lower)
+        found = np.empty(size)
+        for part in blocks(size, size, _INVERSE_ENTRIES):
+            if part.start == 0 and part.stop == size:
+                inverse = np.tril(lapack.dtrtri(self.lower, lower=1)[0])
+            else:
+                rest = np.asfortranarray(self.lower[part.start :, part.start :])
+                unit = np.eye(size - part.start, part.stop - part.start, order="F")
+                inverse = lapack.dtrtrs(rest, unit, lower=1, overwrite_b=1)[0]
+            found[part] = np.einsum("ij,ij->j", inverse, inverse)
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class IndefiniteFactor:
+    """LDLᵀ by Bunch and Kaufman's pivots."""
+
+    factor: Array
+    pivots: Indices
+    shift: float = 0.0
+    log_determinant: float = np.nan
+
+    def solve(self, right: Array) -> Array:
+        return lapack.dsytrs(self.factor, self.pivots, right, lower=1)[0]
+
+    def inverse_diagonal(self) -> Array:
+        return np.diagonal(lapack.dsytri(self.factor, self.pivots, lower=1)[0]).copy()
+
+
+def factored(matrix: Callable[[], Array], *, definite: bool) -> Factor:
+    """A factor of the matrix that is made, lower triangle and column-major.
+
+    Without one, which only rounding takes from a matrix known to be positive definite,
+    as little is added to its diagonal as makes one; of another it is LDLᵀ.
+    """
+    shift = 0.0
+    while True:
+        made = matrix()
+        diagonal = np.abs(np.diagonal(made))
+        unit = _SHIFT * float(diagonal.max())
+        made[np.diag_indices(len(made))] += shift
+        found: Factor | None = cholesky_factor(made, shift)
+        if found is None and not definite:
+            made = matrix()
+            made[np.diag_indices(len(made))] += shift
+            found = _indefinite(made, shift)
+        if found is not None:
+            return found
+        shift = max(10 * shift, unit)
+
+
+def cholesky_factor(matrix: Array, shift: float = 0.0) -> CholeskyFactor | None:
+    """In the place of the matrix; None if it is not positive definite."""
+    size = len(matrix)
+    for part in blocks(size, 1, _MOST_ROWS):
+        start, stop = part.start, part.stop
+        if start:
+            matrix[start:, part] -= matrix[start:, :start] @ matrix[part, :start].T
+        corner = matrix if stop - start == size else matrix[part, part]
+        corner, failed = lapack.dpotrf(corner, lower=1, clean=0, overwrite_a=1)
+        if failed:
+            return None
+        if corner.shape[0] < size:
+            matrix[part, part] = corner
+            matrix[stop:, part] = blas.dtrsm(
+                1.0, corner, matrix[stop:, part], side=1, lower=1, trans_a=1
+            )
+    finite = bool(np.isfinite(np.diagonal(matrix)).all())
+    return CholeskyFactor(matrix, shift) if finite else None
+
+
+def _indefinite(matrix: Array, shift: float) -> IndefiniteFactor | None:
+    """None if the matrix is singular to working precision."""
+    norm = float(np.max(np.abs(np.tril(matrix)).sum(axis=0)))
+    work = int(lapack.dsytrf_lwork(len(matrix), lower=1)[0])
+    factor, pivots, failed = lapack.dsytrf(matrix, lower=1, lwork=work, overwrite_a=1)
+    if failed:
+        return None
+    reciprocal = lapack.dsycon(factor, pivots, norm, lower=1)[0]
+    return IndefiniteFactor(factor, pivots, shift) if reciprocal > 1e-16 else None

@@ -1,0 +1,332 @@
+"""Fitting an LS-SVM as a function: a specification and rows in, a model out."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from relvec.basis import Basis, Group
+from relvec.design import Rows
+from relvec.design.pivots import Pivots
+from relvec.evidence import Status
+from relvec.kernels import Kernel
+from relvec.linalg import single_threaded
+from relvec.lssvm.conjugate import held_kernel, solved_by_products
+from relvec.lssvm.dual import DualSolution, DualSystem
+from relvec.lssvm.evidence import Evidence, LeftOut
+from relvec.lssvm.landmarks import cholesky_pivots, landmark_pivots, uniform_pivots
+from relvec.lssvm.model import LeastSquaresModel, Outcome, Spread
+from relvec.lssvm.pruning import pruned
+from relvec.lssvm.ridge import FeatureRows, Ridge
+from relvec.lssvm.specification import LeastSquares
+from relvec.lssvm.tuning import Search, scaled
+from relvec.modelling import (
+    Regression,
+    Specification,
+    TrainingRows,
+    TrainingSet,
+    logger,
+    maximised,
+    variance_factor,
+)
+from relvec.precision import NOISE_FLOOR, TINY
+from relvec.typing import Array, Indices
+
+# Of the budget, for features that are kept from one pass to the next.
+_FEATURES = 0.25
+# Landmarks that tell where C and the width are: all rows of few, of more a sixth, for
+# which five widths take about as long as two factors of K.
+_SCREENED, _SHARE_SCREENED, _ALL = 300, 6, 600
+_MANY, _LEAST_FREEDOM = 60, 3.0  # as ``relvec.modelling.fit`` has them
+
+
+def fit_least_squares(spec: LeastSquares, data: TrainingSet) -> LeastSquaresModel:
+    """The LS-SVM of these data."""
+    method = spec.method_for(data.rows)
+    logger.info("method: %s", method)
+    with single_threaded():
+        found = _FITS[method](replace(spec, method=method), data)
+        return found.model(data)
+
+
+@dataclass(frozen=True, eq=False)
+class _Solved:
+    """What every method comes to."""
+
+    spec: LeastSquares
+    kernel: Kernel
+    C: float
+    centres: Any
+    indices: Indices
+    coefficients: Array
+    bias: Array
+    spread: Spread | None
+    evidence: Evidence
+    left_out: LeftOut | None
+    outcome: Outcome
+    noise_variance: float | None = None  # where it is known otherwise
+
+    def model(self, data: TrainingSet) -> LeastSquaresModel:
+        """With noise, and probabilities that are calibrated."""
+        scale, noise = self._variances()
+        freedom = max(self.evidence.freedom, _LEAST_FREEDOM)
+        freedom = freedom if freedom < _MANY else np.inf
+        family = self.spec.family.with_noise(noise * variance_factor(freedom), freedom)
+        if self.left_out is not None:
+            bars = self.spread is not None
+            family = family.calibrated_on(data.targets, self.left_out, bars=bars)
+        return LeastSquaresModel(
+            basis=Basis.of(self.kernel, self.centres, bias=False),
+            coefficients=self.coefficients,
+            bias=self.bias + data.offset,
+            spread=self.spread,
+            scale=scale,
+            C=self.C,
+            family=family,
+            indices=self.indices,
+            features=data.rows.features,
+            outcome_=self.outcome,
+        )
+
+    def _variances(self) -> tuple[float, float]:
+        """1/μ and 1/ζ: of rows left out if they are known, else of most evidence."""
+        noise = self.noise_variance
+        if noise is None and self.left_out is not None:
+            noise = self.left_out.noise_variance
+        if noise is None:
+            scale = self.evidence.scale
+            return scale, scale / self.C
+        least = NOISE_FLOOR * float(np.mean(self.evidence.squares))
+        noise = max(noise, least, TINY)
+        return noise * self.C, noise
+
+
+def _exact(spec: LeastSquares, data: TrainingSet) -> _Solved:
+    """By factors of K + I/C."""
+    data = replace(data, rows=_loaded(data.rows))
+    centres, indices = data.rows.rows.whole(), data.rows.indices
+    if spec.precomputed:
+        centres = indices
+    systems: dict[float, DualSystem] = {}
+
+    def solved(width: float, C: float) -> DualSolution:
+        functions = Group(scaled(spec.kernel, width), centres)
+        system = DualSystem(functions, data.table, data.weight, spec.intercept)
+        return systems.setdefault(width, system).solved(data.targets, C)
+
+    search, width, C = _searched(spec, data, _screening(spec, data))
+    if search is None:
+        solution = solved(1.0, C)
+    else:
+        C, solution = search.confirmed(width, C, lambda other: solved(width, other))
+    return _exact_found(spec, data, solution, C, search)
+
+
+def _exact_found(
+    spec: LeastSquares,
+    data: TrainingSet,
+    solution: DualSolution,
+    C: float,
+    search: Search | None,
+) -> _Solved:
+    rows, noise, left_out = np.arange(len(data)), None, None
+    n_solved = 1 if search is None else search.n_exact
+    if spec.wants_left_out:
+        left_out = solution.left_out()
+    if spec.n_support is not None and spec.n_support < len(data):
+        solution, rows, more = pruned(solution, data.targets, C, spec.n_support)
+        errors = _errors(solution, data)
+        noise = float(np.average((errors**2).mean(axis=1), weights=data.weight))
+        n_solved += more
+    evidence = solution.evidence()
+    functions = solution.system.functions
+    remark = _remark_on_shift(solution, C)
+    return _Solved(
+        spec=spec,
+        kernel=functions.kernel,
+        C=C,
+        centres=functions.centres,
+        indices=data.rows.indices[rows],
+        coefficients=solution.coefficients,
+        bias=solution.bias,
+        spread=None if spec.precomputed else solution.spread,
+        evidence=evidence,
+        left_out=left_out,
+        noise_variance=noise,
+        outcome=Outcome(
+            method=spec.method,
+            log_evidence=evidence.log_density,
+            status=_status(evidence),
+            n_iter=n_solved,
+            history=None if search is None else search.history,
+            left_out=left_out,
+            remarks=remark,
+        ),
+    )
+
+
+def _errors(solution: DualSolution, data: TrainingSet) -> Array:
+    """Of all rows, those that were pruned included."""
+    functions = solution.system.functions
+    model = Basis((functions,), bias=False)
+    fitted = model(data.table) @ solution.coefficients + solution.bias
+    return np.asarray(data.targets - fitted)
+
+
+def _remark_on_shift(solution: DualSolution, C: float) -> tuple[str, ...]:
+    if not solution.factor.shift:
+        return ()
+    return (
+        f"K + I/C is singular to working precision with C={C:.3g}, and was solved as "
+        f"with C={solution.error_weight:.3g}: lower C, or give a narrower kernel",
+    )
+
+
+def _status(evidence: Evidence) -> Status:
+    constant = not np.any(evidence.squares)
+    return Status.CONSTANT_TARGET if constant else Status.CONVERGED
+
+
+def _low_rank(spec: LeastSquares, data: TrainingSet) -> _Solved:
+    """By landmarks: those of Nyström, or the pivots of incomplete Cholesky."""
+    search, width, C = _searched(spec, data, _ridges(spec, data))
+    pivots, indices = _pivots(spec, data, scaled(spec.kernel, width))
+    ridge = _ridge(spec, data, pivots)
+    coefficients, bias = ridge.coefficients(C)
+    left_out = ridge.left_out(C) if spec.wants_left_out else None
+    evidence = ridge.evidence(C)
+    return _Solved(
+        spec=spec,
+        kernel=pivots.kernel,
+        C=C,
+        centres=pivots.rows,
+        indices=indices,
+        coefficients=coefficients,
+        bias=bias,
+        spread=ridge.spread(C),
+        evidence=evidence,
+        left_out=left_out,
+        outcome=Outcome(
+            method=spec.method,
+            log_evidence=evidence.log_density,
+            status=_status(evidence),
+            history=None if search is None else search.history,
+            left_out=left_out,
+        ),
+    )
+
+
+def _conjugate(spec: LeastSquares, data: TrainingSet) -> _Solved:
+    """By products of K; error bars and leverages are those of the preconditioner."""
+    data = replace(data, rows=_loaded(data.rows))
+    low = _low_rank(replace(spec, method="nystrom"), data)
+    pivots, _ = _pivots(replace(spec, method="nystrom"), data, low.kernel)
+    ridge = _ridge(spec, data, pivots)
+    design = held_kernel(low.kernel, data.rows, spec.budget)
+    found = solved_by_products(
+        design, ridge, low.C, tol=spec.tol, max_iter=spec.max_iter
+    )
+    left_out = low.left_out
+    if left_out is not None:
+        left_out = replace(left_out, residual=found.residual)
+    status = low.outcome.status if found.converged else Status.MAX_ITER
+    return replace(
+        low,
+        spec=spec,
+        centres=data.table,
+        indices=data.rows.indices,
+        coefficients=found.coefficients,
+        bias=found.bias,
+        left_out=left_out,
+        outcome=replace(
+            low.outcome,
+            method=spec.method,
+            status=status,
+            n_iter=found.n_iter,
+            left_out=left_out,
+        ),
+    )
+
+
+_FITS: dict[str, Callable[[LeastSquares, TrainingSet], _Solved]] = {
+    "exact": _exact,
+    "nystrom": _low_rank,
+    "cholesky": _low_rank,
+    "cg": _conjugate,
+}
+
+
+def _searched(
+    spec: LeastSquares, data: TrainingSet, ridge_of: Callable[[Kernel], Ridge]
+) -> tuple[Search | None, float, float]:
+    """The width and C of a specification, or those that tuning finds."""
+    if spec.tuning is None:
+        return None, 1.0, spec.C
+    mean = _mean_diagonal(spec, data.rows)
+    search = Search.of(spec.tuning, spec.kernel, ridge_of, mean)
+    if not spec.kernel.positive_definite:
+        return search, 1.0, spec.C
+    return search, *search.screened()
+
+
+def _mean_diagonal(spec: LeastSquares, rows: TrainingRows) -> float:
+    if spec.precomputed:
+        diagonal = rows.rows.whole()[np.arange(len(rows)), rows.indices]
+    else:
+        some = rows.loaded(rows.drawn(_ALL)).rows.whole()
+        diagonal = spec.kernel.diagonal(some)
+    mean = float(np.mean(np.abs(diagonal)))
+    return mean if mean > 0 else 1.0
+
+
+def _screening(spec: LeastSquares, data: TrainingSet) -> Callable[[Kernel], Ridge]:
+    """Of all rows by some of them as landmarks."""
+    count = len(data)
+    if count > _ALL:
+        count = max(_SCREENED, count // _SHARE_SCREENED)
+
+    def ridge_of(kernel: Kernel) -> Ridge:
+        return _ridge(spec, data, uniform_pivots(kernel, data.rows, count))
+
+    return ridge_of
+
+
+def _ridges(spec: LeastSquares, data: TrainingSet) -> Callable[[Kernel], Ridge]:
+    """Of the landmarks asked for."""
+    return lambda kernel: _ridge(spec, data, _pivots(spec, data, kernel)[0])
+
+
+def _ridge(spec: LeastSquares, data: TrainingSet, pivots: Pivots) -> Ridge:
+    entries = len(data) * len(pivots)
+    kept = 8 * entries <= _FEATURES * spec.budget.bytes
+    features = FeatureRows(pivots, data.rows, kept)
+    return Ridge.of(features, data.targets, intercept=spec.intercept)
+
+
+def _pivots(
+    spec: LeastSquares, data: TrainingSet, kernel: Kernel
+) -> tuple[Pivots, Indices]:
+    rows, rank = data.rows, spec.rank_for(data.rows)
+    if spec.method == "cholesky":
+        most = _FEATURES * spec.budget.bytes / 8
+        return cholesky_pivots(kernel, rows, rank, spec.tol, most)
+
+    def relevant(kernel: Kernel) -> Indices:
+        sparse = Specification(
+            kernels=(kernel,),
+            family=Regression(centred=spec.intercept),
+            intercept=spec.intercept,
+            budget=spec.budget,
+            seed=rows.seed,
+        )
+        return maximised(sparse, data).indices
+
+    return landmark_pivots(kernel, rows, spec.landmarks, rank, relevant)
+
+
+def _loaded(rows: TrainingRows) -> TrainingRows:
+    """All rows in memory."""
+    if rows.in_memory:
+        return rows
+    return replace(rows, rows=Rows.of(rows.rows.whole()), in_memory=True)

@@ -1,0 +1,132 @@
+"""Which rows describe all others: the landmarks of a low rank.
+
+K ≈ K_NM K_MM⁻¹ K_MN, by pivots as ``relvec.design.pivots`` has them: the features
+f(x) = L⁻¹k(Z, x) of landmarks Z with LLᵀ = k(Z, Z) have the inner products of K. That
+is Nyström's method, (9) of the note with √(M/N) for its √(N/M), and incomplete
+Cholesky if the landmarks are its pivots.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.cluster.vq import kmeans2
+
+from relvec.basis import as_rows
+from relvec.chance import generator
+from relvec.design.pivots import Pivots, choose_pivots, first_batch
+from relvec.kernels import Kernel
+from relvec.modelling import AtRows, TrainingRows
+from relvec.typing import AnyArray, Array, Indices
+
+# Of the largest k(x, x): what is left of a landmark beside the others must be more, so
+# that features keep ten digits.
+_INDEPENDENT = 1e-10
+# Rows drawn for every landmark: pivots are hardly better among more, and k-means
+# has that many rows to each mean.
+_ROWS_PER_PIVOT, _ROWS_PER_MEAN = 4, 10
+_SWEEPS = 10  # of k-means; the kernel matrix hardly feels more
+LANDMARKS = ("pivoted", "uniform", "kmeans", "relevance")
+
+
+def n_drawn(method: str, landmarks: Any, rank: int) -> int:
+    """How many rows the landmarks are chosen from."""
+    if method == "nystrom" and isinstance(landmarks, str) and landmarks == "uniform":
+        return rank
+    kmeans = isinstance(landmarks, str) and landmarks == "kmeans"
+    return rank * (_ROWS_PER_MEAN if kmeans else _ROWS_PER_PIVOT)
+
+
+def landmark_pivots(
+    kernel: Kernel,
+    rows: TrainingRows,
+    landmarks: Any,
+    rank: int,
+    relevant: Callable[[Kernel], Indices],
+) -> tuple[Pivots, Indices]:
+    """Pivots at landmarks, and their numbers among all rows; -1 for no row.
+
+    ``relevant`` are those of the rows drawn that a sparse model of the kernel keeps.
+    """
+    if not isinstance(landmarks, str):
+        pivots = _truncated(_pivots(kernel, as_rows(landmarks)), len(landmarks))
+        return pivots, np.full(len(pivots), -1)
+    drawn, indices = AtRows().of(rows)
+    drawn = as_rows(drawn)
+    if landmarks == "kmeans":
+        if rows.of_objects:
+            raise ValueError("landmarks='kmeans' needs rows of numbers: use 'pivoted'")
+        pivots = _pivots(kernel, _means(drawn, rank, rows.seed))
+        return pivots, np.full(len(pivots), -1)
+    if landmarks == "uniform":
+        drawn, indices = drawn[:rank], indices[:rank]
+    if landmarks == "relevance":
+        chosen = relevant(kernel)
+        place = {int(index): at for at, index in enumerate(indices)}
+        found = np.array([place[int(index)] for index in chosen], dtype=np.intp)
+        drawn, indices = drawn[found], indices[found]
+    pivots = _truncated(_pivots(kernel, drawn), rank)
+    return pivots, _named(pivots, drawn, indices)
+
+
+def uniform_pivots(kernel: Kernel, rows: TrainingRows, count: int) -> Pivots:
+    """At so many of the rows in memory, by chance."""
+    return _pivots(kernel, as_rows(rows.loaded(rows.drawn(count)).rows.whole()))
+
+
+def cholesky_pivots(
+    kernel: Kernel, rows: TrainingRows, rank: int, tol: float, most_entries: float
+) -> tuple[Pivots, Indices]:
+    """Pivots until no row in memory has more than ``tol`` of its k(x, x) left."""
+    if rows.in_memory:
+        X, indices = as_rows(rows.rows.whole()), rows.indices
+    else:
+        X, indices = as_rows(rows.sample.rows), rows.indices[rows.sample.indices]
+    most = max(int(most_entries / max(rank, 1)), rank)
+    if len(X) > most:
+        some = np.sort(generator(rows.seed, 1).permutation(len(X))[:most])
+        X, indices = X[some], indices[some]
+    least = max(tol, _INDEPENDENT) * _scale(kernel, X)
+    first = first_batch(len(X), rank, rows.seed)
+    pivots, _ = choose_pivots(Pivots.none(kernel, X), X, least, rank, first)
+    pivots = _truncated(pivots, rank)
+    return pivots, _named(pivots, X, indices)
+
+
+def _pivots(kernel: Kernel, candidates: AnyArray) -> Pivots:
+    """Those of the candidates that the others do not describe, the first the most."""
+    start = Pivots.none(kernel, candidates)
+    least = _INDEPENDENT * _scale(kernel, candidates)
+    return start.extended(candidates, np.empty((len(candidates), 0)), least)
+
+
+def _truncated(pivots: Pivots, most: int) -> Pivots:
+    """The first of them."""
+    if len(pivots) <= most:
+        return pivots
+    factor = np.ascontiguousarray(pivots.factor[:most, :most])
+    return Pivots(pivots.kernel, pivots.rows[:most], factor)
+
+
+def _scale(kernel: Kernel, X: AnyArray) -> float:
+    largest = float(np.max(kernel.diagonal(X), initial=0.0))
+    return largest if largest > 0 else 1.0
+
+
+def _means(X: Array, count: int, seed: int) -> Array:
+    if len(X) <= count:
+        return X
+    first = X[np.sort(generator(seed, 2).permutation(len(X))[:count])]
+    return np.asarray(
+        kmeans2(X, first, iter=_SWEEPS, minit="matrix", missing="warn")[0]
+    )
+
+
+def _named(pivots: Pivots, X: AnyArray, indices: Indices) -> Indices:
+    """Numbers of the rows that are pivots."""
+
+    def key(row: AnyArray) -> Any:
+        return tuple(map(id, row)) if row.dtype == object else row.tobytes()
+
+    number = {key(row): index for row, index in zip(X, indices, strict=True)}
+    return np.array([number[key(row)] for row in pivots.rows], dtype=np.intp)

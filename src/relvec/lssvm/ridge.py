@@ -1,0 +1,211 @@
+"""An LS-SVM of low rank: ridge regression on the features of a few landmarks.
+
+Solves   min ½‖w‖² + ½C Σᵢ vᵢ(yᵢ − wᵀf(xᵢ) − b)², which is (8) of the note with its
+         missing bias: b is the mean that centred features leave
+Given    features f of pivots, in blocks of rows that are read again and again
+By       S = Σᵢ vᵢ(f − f̄)(f − f̄)ᵀ = QsQᵀ once, O(r²N); then each C costs O(r²), and
+         O(rN) with the errors of rows left out
+
+With z = Qᵀ(f − f̄) the leverage of a row is h = 1/n + Σⱼ zⱼ²/(sⱼ + 1/C).
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import numpy as np
+from scipy.linalg import eigh
+
+from relvec.blockwise import in_order
+from relvec.design.pivots import Pivots
+from relvec.linalg import available_threads, threads_for
+from relvec.lssvm.evidence import Evidence, LeftOut
+from relvec.modelling import TrainingRows
+from relvec.typing import AnyArray, Array
+
+Result = TypeVar("Result")
+_Part = tuple[slice, Array, Array]  # rows, their features and residuals
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureRows:
+    """Features (N, r) of all rows, evaluated block by block; kept if they may be."""
+
+    pivots: Pivots
+    rows: TrainingRows
+    kept: bool
+    _store: list[_Part] = field(default_factory=list, repr=False)
+
+    def over(self, work: Callable[[slice, Array, Array], Result]) -> Iterator[Result]:
+        """What ``work`` makes of each block: its rows, features and residuals d."""
+        if self._store:
+            yield from in_order(
+                lambda item: work(*item), self._store, available_threads()
+            )
+            return
+        fresh: list[_Part] = []
+
+        def done(item: tuple[slice, AnyArray]) -> Result:
+            features = self.pivots.features(item[1])
+            residual = np.maximum(self.pivots.residual(item[1], features), 0.0)
+            if self.kept:
+                fresh.append((item[0], features, residual))
+            return work(item[0], features, residual)
+
+        width = len(self.pivots) + self.rows.n_features
+        yield from in_order(done, self.rows.rows.blocks(width), available_threads())
+        self._store.extend(sorted(fresh, key=lambda part: part[0].start))
+
+    def whole(self) -> Array:
+        """All features at once."""
+        return np.concatenate(list(self.over(lambda part, F, d: F)))
+
+
+@dataclass(frozen=True, eq=False)
+class Ridge:
+    """Sums over all rows, in the basis where they are diagonal."""
+
+    features: FeatureRows
+    targets: Array  # (N, K)
+    weight: Array  # (N,)
+    intercept: bool
+    count: float  # Σv
+    mean: Array  # f̄ (r,)
+    target_mean: Array  # (K,)
+    values: Array  # s (r,)
+    vectors: Array  # Q (r, r)
+    projected: Array  # QᵀFᵀVy, centred (r, K)
+    squares: Array  # yᵀVy, centred (K,)
+    left: float  # Σ v d, what the features do not describe
+
+    @classmethod
+    def of(cls, features: FeatureRows, targets: Array, *, intercept: bool) -> "Ridge":
+        """By one pass over the rows."""
+        weight = features.rows.weight
+        size = len(features.pivots)
+
+        def sums(part: slice, F: Array, d: Array) -> tuple[Array, float]:
+            root = np.sqrt(weight[part])[:, None]
+            own = np.hstack([F, np.ones((len(F), 1)), targets[part]]) * root
+            return own.T @ own, float(weight[part] @ d)
+
+        width = size + 1 + targets.shape[1]
+        inner, left = np.zeros((width, width)), 0.0
+        for products, unexplained in features.over(sums):
+            inner += products
+            left += unexplained
+        count = float(inner[size, size])
+        mean, target_mean = inner[:size, size] / count, inner[size, size + 1 :] / count
+        if not intercept:
+            mean, target_mean = np.zeros_like(mean), np.zeros_like(target_mean)
+        shift = np.concatenate([mean, [0.0], target_mean])
+        inner -= count * np.outer(shift, shift)
+        with threads_for(10.0 * size**3):
+            values, vectors = eigh(
+                inner[:size, :size], check_finite=False, driver="evd"
+            )
+        return cls(
+            features=features,
+            targets=targets,
+            weight=weight,
+            intercept=intercept,
+            count=count,
+            mean=mean,
+            target_mean=target_mean,
+            values=np.maximum(values, 0.0),
+            vectors=vectors,
+            projected=vectors.T @ inner[:size, size + 1 :],
+            squares=np.maximum(np.diagonal(inner)[size + 1 :], 0.0),
+            left=left,
+        )
+
+    def shrunk(self, C: float) -> Array:
+        """w in the basis of Q (r, K)."""
+        return self.projected / (self.values + 1 / C)[:, None]
+
+    def coefficients(self, C: float) -> tuple[Array, Array]:
+        """Of the kernel functions at the landmarks (r, K), and b (K,)."""
+        w = self.vectors @ self.shrunk(C)
+        return self.features.pivots.whitener.T @ w, self.target_mean - self.mean @ w
+
+    def evidence(self, C: float) -> Evidence:
+        """A lower bound of that of K: Titsias' (2009), for what features leave of K.
+
+        It is the evidence of K where they leave nothing.
+        """
+        volume = float(np.sum(np.log1p(C * self.values))) + C * self.left
+        if self.intercept:
+            volume += np.log(self.count)
+        explained = np.sum(self.projected * self.shrunk(C), axis=0)
+        energy = np.maximum(self.squares - explained, 0.0)
+        return Evidence(
+            freedom=self.count - self.intercept,
+            C=C,
+            volume=volume,
+            energy=C * energy,
+            squares=self.squares / self.count,
+        )
+
+    def press(self, path: Array) -> Array:
+        """Mean squares of the errors of rows left out, for each C of a path."""
+
+        def squares(part: slice, F: Array, d: Array) -> Array:
+            weight = self.weight[part]
+            found = self._left_out(part, F, path)
+            return np.array([weight.sum() * each.mean_square for each in found])
+
+        return np.asarray(sum(self.features.over(squares)) / self.count)
+
+    def left_out(self, C: float) -> LeftOut:
+        """Rows as all others predict them, by the same features."""
+
+        def one(part: slice, F: Array, d: Array) -> LeftOut:
+            return self._left_out(part, F, np.array([C]))[0]
+
+        parts = list(self.features.over(one))
+        return LeftOut(
+            np.concatenate([part.residual for part in parts]),
+            np.concatenate([part.remaining for part in parts]),
+            self.weight,
+        )
+
+    def _left_out(self, part: slice, F: Array, path: Array) -> list[LeftOut]:
+        weight, targets = self.weight[part], self.targets[part] - self.target_mean
+        z = (F - self.mean) @ self.vectors
+        fitted = z @ np.hstack([self.shrunk(C) for C in path])
+        leverage = z**2 @ (1 / (self.values[:, None] + 1 / path))
+        leverage += 1 / self.count if self.intercept else 0.0
+        columns = np.split(fitted, len(path), axis=1)
+        return [
+            LeftOut(targets - own, 1 - weight * h, weight)
+            for own, h in zip(columns, leverage.T, strict=True)
+        ]
+
+    def spread(self, C: float) -> "RidgeSpread":
+        """For error bars."""
+        return RidgeSpread(
+            pivots=self.features.pivots,
+            mean=self.mean,
+            half=self.vectors / np.sqrt(self.values + 1 / C),
+            constant=1 / self.count if self.intercept else 0.0,
+            C=C,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class RidgeSpread:
+    """Variances of the values of a model of low rank, in units of 1/μ."""
+
+    pivots: Pivots
+    mean: Array
+    half: Array  # Q(s + 1/C)^(-½)
+    constant: float
+    C: float
+
+    def variance(self, rows: AnyArray) -> Array:
+        """h(x)/C, and what the features leave of k(x, x)."""
+        features = self.pivots.features(rows)
+        left = np.maximum(self.pivots.residual(rows, features), 0.0)
+        turned = (features - self.mean) @ self.half
+        leverage = self.constant + np.einsum("ij,ij->i", turned, turned)
+        return np.asarray(left + leverage / self.C)

@@ -1,0 +1,91 @@
+"""What LS-SVM is to be fitted: every choice made, nothing yet done."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from relvec.design import Budget
+from relvec.design.dictionary import in_words
+from relvec.kernels import Kernel
+from relvec.lssvm.settings import Tuning
+from relvec.modelling import TrainingRows
+
+# Rows up to which one factor takes seconds, and what is made of it a minute.
+_MOST_EXACT = 10_000
+_RANK = 1000  # landmarks unless asked for
+# Floats for every pair of rows: a factor and what is evaluated beside it; in a search
+# for C the best factor stays while others are made.
+_COPIES, _COPIES_TUNING = 1.25, 2.25
+_DEFAULT_BUDGET = Budget(2e9)  # as the estimators have it
+# For every pair of landmarks, and for every row of a block.
+_SQUARES = 6
+
+
+@dataclass(frozen=True)
+class LeastSquares:
+    """An LS-SVM but for its data."""
+
+    kernel: Kernel
+    family: Any
+    precomputed: bool = False  # whether X are the kernel's values between all rows
+    C: float = 1.0
+    intercept: bool = True
+    method: str = "auto"
+    rank: int | None = None  # landmarks; None is a thousand
+    landmarks: Any = "pivoted"  # a rule, or rows
+    tuning: Tuning | None = None
+    n_support: int | None = None
+    tol: float = 1e-6
+    max_iter: int = 1000
+    budget: Budget = _DEFAULT_BUDGET
+
+    @property
+    def wants_left_out(self) -> bool:
+        """Whether rows left out are asked for, to tune or to calibrate by."""
+        tuned = self.tuning is not None and self.tuning.criterion == "loo"
+        return tuned or self.family.left_out
+
+    def method_for(self, rows: TrainingRows) -> str:
+        """By name, or what suits for "auto"; what cannot be had is refused."""
+        method, exact = self.method, self._exact_entries(len(rows))
+        definite = self.kernel.positive_definite
+        if method == "auto":
+            few = len(rows) <= _MOST_EXACT and self.budget.holds(exact)
+            method = "exact" if few or not definite else "nystrom"
+        if self.n_support is not None and method != "exact":
+            raise ValueError(
+                f"n_support prunes the multipliers of an exact fit, and method is "
+                f"{method!r} for {len(rows):,} rows: set method='exact', or leave "
+                "n_support out and set rank to the number of functions to keep"
+            )
+        if method == "exact":
+            self._check_exact(len(rows), definite)
+        elif not definite:
+            raise ValueError(
+                f"method={method!r} needs a kernel known to be positive definite, such "
+                "as 'rbf': use method='exact'; a kernel of one's own says so by an "
+                "attribute positive_definite"
+            )
+        elif not self.budget.holds(_SQUARES * self.rank_for(rows) ** 2):
+            raise ValueError(
+                f"rank={self.rank_for(rows):,} does not fit into a memory_budget of "
+                f"{self.budget.words}: lower it or raise memory_budget"
+            )
+        return method
+
+    def _check_exact(self, n_rows: int, definite: bool) -> None:
+        needed = self._exact_entries(n_rows)
+        if self.budget.holds(needed):
+            return
+        other = "use method='nystrom', 'cholesky' or 'cg', or " if definite else ""
+        raise ValueError(
+            f"an exact fit of {n_rows:,} rows takes {in_words(8 * needed)}, and "
+            f"memory_budget is {self.budget.words}: {other}raise memory_budget"
+        )
+
+    def _exact_entries(self, n_rows: int) -> float:
+        copies = _COPIES if self.tuning is None else _COPIES_TUNING
+        return copies * float(n_rows) ** 2
+
+    def rank_for(self, rows: TrainingRows) -> int:
+        """Landmarks at most."""
+        return min(_RANK if self.rank is None else self.rank, len(rows))
