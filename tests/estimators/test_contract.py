@@ -9,6 +9,8 @@ from sklearn.gaussian_process import kernels as gaussian_process
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from relvec import (
+    LSSVC,
+    LSSVR,
     RVC,
     RVR,
     Adaptive,
@@ -69,6 +71,25 @@ ESTIMATORS = [
     RVC(kernel_learning=LengthScales("ard", n_restarts=1)),
     RVC(kernel_learning=LengthScales("width", n_restarts=2), multi_class="ovr"),
     RVC(kernel_learning="adaptive"),
+    LSSVR(),
+    LSSVR(kernel="linear"),
+    LSSVR(kernel="sigmoid", tune="loo"),
+    LSSVR(kernel="precomputed"),
+    LSSVR(kernel=None, fit_intercept=False),
+    LSSVR(tune="loo"),
+    LSSVR(tune="evidence"),
+    LSSVR(n_support=0.5),
+    LSSVR(method="nystrom"),
+    LSSVR(method="nystrom", landmarks="kmeans"),
+    LSSVR(method="cholesky"),
+    LSSVR(method="cg", tune="loo"),
+    LSSVC(),
+    LSSVC(kernel="poly"),
+    LSSVC(tune="loo"),
+    LSSVC(n_support=0.5),
+    LSSVC(method="nystrom", landmarks="relevance"),
+    LSSVC(method="cholesky", tune="evidence"),
+    LSSVC(method="cg"),
 ]
 
 

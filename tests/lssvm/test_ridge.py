@@ -76,11 +76,11 @@ def test_with_all_rows_it_is_exact(rng, kept, intercept):
         found = KERNEL(new, ridge.features.pivots.rows) @ coefficients + bias
         np.testing.assert_allclose(found, expected, atol=1e-6)
         press = ridge.press(np.array([C]))[0]
-        assert press == pytest.approx(exact.left_out().mean_square, rel=1e-6)
+        assert press == pytest.approx(exact.left_out.mean_square, rel=1e-6)
         left_out = ridge.left_out(C)
-        np.testing.assert_allclose(left_out.errors, exact.left_out().errors, atol=1e-6)
+        np.testing.assert_allclose(left_out.errors, exact.left_out.errors, atol=1e-6)
         np.testing.assert_allclose(
-            left_out.inflation, exact.left_out().inflation, rtol=1e-6
+            left_out.inflation, exact.left_out.inflation, rtol=1e-6
         )
         log_density = ridge.evidence(C).log_density
         assert log_density == pytest.approx(exact.evidence().log_density, abs=1e-4)

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from relvec.data import is_row_blocks
 from relvec.design import Budget
 from relvec.estimators.kernel_model import KernelModel
 from relvec.estimators.validation import as_centres, is_centres
@@ -64,7 +65,9 @@ class LeastSquaresMachine(KernelModel):
     def _training_rows(
         self, X: Any, y: Any, sample_weight: Any, **checks: Any
     ) -> tuple[TrainingRows, AnyArray]:
-        drawn = n_drawn(self.method, self.landmarks, self._rank or _RANK)
+        drawn = n_drawn(
+            self.method, self.landmarks, self._rank or _RANK, in_blocks=is_row_blocks(X)
+        )
         return self._taken(X, y, sample_weight, n_drawn=drawn, **checks)
 
     @property
@@ -73,9 +76,6 @@ class LeastSquaresMachine(KernelModel):
 
     def _specification(self, rows: TrainingRows, family: Any) -> LeastSquares:
         """Of a model of these rows."""
-        n_support = self.n_support
-        if n_support is not None:
-            n_support = max(as_share("n_support", n_support, len(rows)), 1)
         landmarks = self.landmarks
         if is_centres(landmarks):
             landmarks = as_centres(landmarks, rows, name="landmarks")
@@ -90,7 +90,7 @@ class LeastSquaresMachine(KernelModel):
             rank=self._rank,
             landmarks=landmarks,
             tuning=as_tuning(self.tune),
-            n_support=n_support,
+            n_support=self.n_support,
             tol=float(self.tol),
             max_iter=int(self.max_iter),
             budget=Budget(as_bytes("memory_budget", self.memory_budget)),

@@ -141,9 +141,9 @@ class LSSVC(ClassifierMixin, LeastSquaresMachine):
     def predict_proba(self, X: Any) -> Array:
         """Probability of each class.
 
-        Log odds are a·2f/S, S the variance of f and of the noise: by Bayes' rule those
-        of targets ±1 with Gaussian noise if a is 1. It is the slope of least log loss
-        of the training rows, each predicted by all others.
+        Log odds are 2f/S: by Bayes' rule those of targets ±1 with Gaussian noise of
+        variance S, which is that of least log loss of the training rows, each predicted
+        by all others.
 
         Parameters
         ----------

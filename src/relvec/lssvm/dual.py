@@ -46,7 +46,7 @@ class DualSystem:
     def kernel_matrix(self) -> Array:
         """V^½KV^½, its lower triangle, column-major."""
         size, root = len(self), self.root
-        matrix = np.empty((size, size), order="F")
+        matrix = np.zeros((size, size), order="F")
         rows, weighted = as_rows(self.rows), bool(np.any(root != 1))
 
         def fill(part: slice) -> None:
@@ -55,6 +55,8 @@ class DualSystem:
             if weighted:
                 values = values * root[part.start :, None] * root[part]
             matrix[part.start :, part] = values
+            corner = matrix[part, part]
+            corner[np.triu_indices(len(corner), 1)] = 0.0
 
         width = max(BLOCK_ENTRIES // max(size, 1), 1)
         parts = blocks(size, 1, min(_COLUMNS, width))
@@ -73,8 +75,8 @@ class DualSystem:
             made[np.diag_indices(len(made))] += t / C
             return made
 
+        factor = factored(matrix, definite=self.functions.positive_definite)
         with threads_for(len(self) ** 3 / 3):
-            factor = factored(matrix, definite=self.functions.positive_definite)
             return _eliminated(self, factor, targets, t, t / C + factor.shift)
 
 
@@ -130,6 +132,7 @@ class DualSolution:
         """y − f (N, K), which are α/(CV)."""
         return np.asarray(self.u * self.reduced / self.system.root[:, None])
 
+    @cached_property
     def left_out(self) -> LeftOut:
         """Rows as all others predict them."""
         with threads_for(len(self.system) ** 3 / 3):
@@ -142,7 +145,7 @@ class DualSolution:
         """Of the targets."""
         volume = self.factor.log_determinant - len(self.system) * np.log(self.u)
         if self.system.intercept:
-            volume += np.log(self.u * self.q)
+            volume += np.log(self.u * self.q) if self.q > 0 else np.nan
         weight, centred = self.system.weight, self.targets - self.bias
         products = self.system.root[:, None] * centred * self.reduced
         return Evidence(

@@ -13,6 +13,9 @@ import numpy as np
 from relvec.precision import NOISE_FLOOR, TINY
 from relvec.typing import Array
 
+# 1 − h below this is rounding: such a row is all that tells of itself.
+_LEAST_KEPT = 1e-14
+
 
 @dataclass(frozen=True)
 class Evidence:
@@ -63,7 +66,8 @@ class LeftOut:
     def _kept(self) -> Array:
         """1 − δh, with δ of a row of weight v left out."""
         share = np.minimum(1.0, self.weight) / self.weight
-        return np.maximum((1 - share) + share * self.remaining, TINY)
+        kept = (1 - share) + share * self.remaining
+        return np.where(np.abs(kept) < _LEAST_KEPT, _LEAST_KEPT, kept)
 
     @cached_property
     def errors(self) -> Array:
@@ -79,12 +83,15 @@ class LeftOut:
     @property
     def mean_square(self) -> float:
         """Of the errors, PRESS."""
-        return _average(self.errors**2, self.weight)
+        with np.errstate(over="ignore"):
+            return _average(self.errors**2, self.weight)
 
     @property
     def noise_variance(self) -> float:
         """For which errors are as large as they should be."""
-        return _average(self.errors**2 / self.inflation[:, None], self.weight)
+        with np.errstate(over="ignore"):
+            squares = self.errors**2 / np.maximum(self.inflation, 1.0)[:, None]
+            return _average(squares, self.weight)
 
 
 def _average(values: Array, weight: Array) -> float:

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.linalg import blas, lapack
 
 from relvec.basis import blocks
+from relvec.linalg import threads_for
 from relvec.typing import Array, Indices
 
 # Rows factored by one call of LAPACK: with more, OpenBLAS 0.3.30 and 0.3.31 end the
@@ -40,7 +41,7 @@ class Factor(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class CholeskyFactor:
-    """LLᵀ; above the diagonal anything may stand."""
+    """LLᵀ."""
 
     lower: Array  # (n, n), column-major
     shift: float = 0.0
@@ -62,7 +63,7 @@ class CholeskyFactor:
         found = np.empty(size)
         for part in blocks(size, size, _INVERSE_ENTRIES):
             if part.start == 0 and part.stop == size:
-                inverse = np.tril(lapack.dtrtri(self.lower, lower=1)[0])
+                inverse = lapack.dtrtri(self.lower, lower=1)[0]
             else:
                 rest = np.asfortranarray(self.lower[part.start :, part.start :])
                 unit = np.eye(size - part.start, part.stop - part.start, order="F")
@@ -88,7 +89,7 @@ class IndefiniteFactor:
 
 
 def factored(matrix: Callable[[], Array], *, definite: bool) -> Factor:
-    """A factor of the matrix that is made, lower triangle and column-major.
+    """A factor of the matrix that is made, its lower triangle, column-major.
 
     Without one, which only rounding takes from a matrix known to be positive definite,
     as little is added to its diagonal as makes one; of another it is LDLᵀ.
@@ -96,10 +97,10 @@ def factored(matrix: Callable[[], Array], *, definite: bool) -> Factor:
     shift = 0.0
     while True:
         made = matrix()
-        diagonal = np.abs(np.diagonal(made))
-        unit = _SHIFT * float(diagonal.max())
+        unit = _SHIFT * float(np.abs(np.diagonal(made)).max())
         made[np.diag_indices(len(made))] += shift
-        found: Factor | None = cholesky_factor(made, shift)
+        with threads_for(len(made) ** 3 / 3):
+            found: Factor | None = cholesky_factor(made, shift)
         if found is None and not definite:
             made = matrix()
             made[np.diag_indices(len(made))] += shift
@@ -110,17 +111,18 @@ def factored(matrix: Callable[[], Array], *, definite: bool) -> Factor:
 
 
 def cholesky_factor(matrix: Array, shift: float = 0.0) -> CholeskyFactor | None:
-    """In the place of the matrix; None if it is not positive definite."""
+    """In the place of a lower triangle; None if the matrix is not positive definite."""
     size = len(matrix)
     for part in blocks(size, 1, _MOST_ROWS):
         start, stop = part.start, part.stop
         if start:
             matrix[start:, part] -= matrix[start:, :start] @ matrix[part, :start].T
-        corner = matrix if stop - start == size else matrix[part, part]
-        corner, failed = lapack.dpotrf(corner, lower=1, clean=0, overwrite_a=1)
+        whole = stop - start == size
+        corner = matrix if whole else matrix[part, part]
+        corner, failed = lapack.dpotrf(corner, lower=1, clean=not whole, overwrite_a=1)
         if failed:
             return None
-        if corner.shape[0] < size:
+        if not whole:
             matrix[part, part] = corner
             matrix[stop:, part] = blas.dtrsm(
                 1.0, corner, matrix[stop:, part], side=1, lower=1, trans_a=1

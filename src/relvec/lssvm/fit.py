@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from relvec.basis import Basis, Group
+from relvec.basis import Basis, Group, as_rows
 from relvec.design import Rows
 from relvec.design.pivots import Pivots
 from relvec.evidence import Status
@@ -17,7 +17,7 @@ from relvec.lssvm.dual import DualSolution, DualSystem
 from relvec.lssvm.evidence import Evidence, LeftOut
 from relvec.lssvm.landmarks import cholesky_pivots, landmark_pivots, uniform_pivots
 from relvec.lssvm.model import LeastSquaresModel, Outcome, Spread
-from relvec.lssvm.pruning import pruned
+from relvec.lssvm.pruning import merged, pruned
 from relvec.lssvm.ridge import FeatureRows, Ridge
 from relvec.lssvm.specification import LeastSquares
 from relvec.lssvm.tuning import Search, scaled
@@ -30,14 +30,15 @@ from relvec.modelling import (
     maximised,
     variance_factor,
 )
+from relvec.parameters import as_share
 from relvec.precision import NOISE_FLOOR, TINY
 from relvec.typing import Array, Indices
 
 # Of the budget, for features that are kept from one pass to the next.
 _FEATURES = 0.25
-# Landmarks that tell where C and the width are: all rows of few, of more a sixth, for
+# Landmarks that tell where C and the width are: all rows of few, of more an eighth, for
 # which five widths take about as long as two factors of K.
-_SCREENED, _SHARE_SCREENED, _ALL = 300, 6, 600
+_SCREENED, _SHARE_SCREENED, _ALL = 300, 8, 600
 _MANY, _LEAST_FREEDOM = 60, 3.0  # as ``relvec.modelling.fit`` has them
 
 
@@ -47,7 +48,7 @@ def fit_least_squares(spec: LeastSquares, data: TrainingSet) -> LeastSquaresMode
     logger.info("method: %s", method)
     with single_threaded():
         found = _FITS[method](replace(spec, method=method), data)
-        return found.model(data)
+        return found.model()
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +56,7 @@ class _Solved:
     """What every method comes to."""
 
     spec: LeastSquares
+    data: TrainingSet
     kernel: Kernel
     C: float
     centres: Any
@@ -67,25 +69,24 @@ class _Solved:
     outcome: Outcome
     noise_variance: float | None = None  # where it is known otherwise
 
-    def model(self, data: TrainingSet) -> LeastSquaresModel:
+    def model(self) -> LeastSquaresModel:
         """With noise, and probabilities that are calibrated."""
         scale, noise = self._variances()
         freedom = max(self.evidence.freedom, _LEAST_FREEDOM)
         freedom = freedom if freedom < _MANY else np.inf
         family = self.spec.family.with_noise(noise * variance_factor(freedom), freedom)
         if self.left_out is not None:
-            bars = self.spread is not None
-            family = family.calibrated_on(data.targets, self.left_out, bars=bars)
+            family = family.calibrated_on(self.data.targets, self.left_out)
         return LeastSquaresModel(
             basis=Basis.of(self.kernel, self.centres, bias=False),
             coefficients=self.coefficients,
-            bias=self.bias + data.offset,
-            spread=self.spread,
+            bias=self.bias + self.data.offset,
+            spread=self.spread if family.has_bars else None,
             scale=scale,
             C=self.C,
             family=family,
             indices=self.indices,
-            features=data.rows.features,
+            features=self.data.rows.features,
             outcome_=self.outcome,
         )
 
@@ -105,6 +106,8 @@ class _Solved:
 def _exact(spec: LeastSquares, data: TrainingSet) -> _Solved:
     """By factors of K + I/C."""
     data = replace(data, rows=_loaded(data.rows))
+    if spec.n_support is not None and not spec.precomputed:
+        data = merged(data)
     centres, indices = data.rows.rows.whole(), data.rows.indices
     if spec.precomputed:
         centres = indices
@@ -130,12 +133,12 @@ def _exact_found(
     C: float,
     search: Search | None,
 ) -> _Solved:
-    rows, noise, left_out = np.arange(len(data)), None, None
+    rows, noise = np.arange(len(data)), None
     n_solved = 1 if search is None else search.n_exact
-    if spec.wants_left_out:
-        left_out = solution.left_out()
-    if spec.n_support is not None and spec.n_support < len(data):
-        solution, rows, more = pruned(solution, data.targets, C, spec.n_support)
+    left_out = solution.left_out if spec.wants_left_out else None
+    if spec.n_support is not None:
+        count = as_share("n_support", spec.n_support, len(data))
+        solution, rows, more = pruned(solution, data.targets, C, max(count, 1))
         errors = _errors(solution, data)
         noise = float(np.average((errors**2).mean(axis=1), weights=data.weight))
         n_solved += more
@@ -144,6 +147,7 @@ def _exact_found(
     remark = _remark_on_shift(solution, C)
     return _Solved(
         spec=spec,
+        data=data,
         kernel=functions.kernel,
         C=C,
         centres=functions.centres,
@@ -198,6 +202,7 @@ def _low_rank(spec: LeastSquares, data: TrainingSet) -> _Solved:
     evidence = ridge.evidence(C)
     return _Solved(
         spec=spec,
+        data=data,
         kernel=pivots.kernel,
         C=C,
         centres=pivots.rows,
@@ -271,12 +276,14 @@ def _searched(
 
 
 def _mean_diagonal(spec: LeastSquares, rows: TrainingRows) -> float:
+    """Of k(x, x), over some rows."""
+    some = rows.loaded(rows.drawn(_ALL))
+    X = some.rows.whole()
     if spec.precomputed:
-        diagonal = rows.rows.whole()[np.arange(len(rows)), rows.indices]
+        diagonal = X[np.arange(len(some)), some.indices]
     else:
-        some = rows.loaded(rows.drawn(_ALL)).rows.whole()
-        diagonal = spec.kernel.diagonal(some)
-    mean = float(np.mean(np.abs(diagonal)))
+        diagonal = spec.kernel.diagonal(as_rows(X))
+    mean = float(np.average(np.abs(diagonal), weights=some.weight))
     return mean if mean > 0 else 1.0
 
 

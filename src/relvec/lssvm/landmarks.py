@@ -6,6 +6,7 @@ is Nyström's method, (9) of the note with √(M/N) for its √(N/M), and incomp
 Cholesky if the landmarks are its pivots.
 """
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -29,8 +30,10 @@ _SWEEPS = 10  # of k-means; the kernel matrix hardly feels more
 LANDMARKS = ("pivoted", "uniform", "kmeans", "relevance")
 
 
-def n_drawn(method: str, landmarks: Any, rank: int) -> int:
+def n_drawn(method: str, landmarks: Any, rank: int, *, in_blocks: bool) -> int:
     """How many rows the landmarks are chosen from."""
+    if method == "cholesky" and not in_blocks:
+        return sys.maxsize
     if method == "nystrom" and isinstance(landmarks, str) and landmarks == "uniform":
         return rank
     kmeans = isinstance(landmarks, str) and landmarks == "kmeans"
@@ -77,11 +80,9 @@ def uniform_pivots(kernel: Kernel, rows: TrainingRows, count: int) -> Pivots:
 def cholesky_pivots(
     kernel: Kernel, rows: TrainingRows, rank: int, tol: float, most_entries: float
 ) -> tuple[Pivots, Indices]:
-    """Pivots until no row in memory has more than ``tol`` of its k(x, x) left."""
-    if rows.in_memory:
-        X, indices = as_rows(rows.rows.whole()), rows.indices
-    else:
-        X, indices = as_rows(rows.sample.rows), rows.indices[rows.sample.indices]
+    """Pivots until no row drawn has more than ``tol`` of the largest k(x, x) left."""
+    X, indices = AtRows().of(rows)
+    X = as_rows(X)
     most = max(int(most_entries / max(rank, 1)), rank)
     if len(X) > most:
         some = np.sort(generator(rows.seed, 1).permutation(len(X))[:most])

@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from relvec.lssvm.dual import DualSolution, DualSystem
+from relvec.modelling import TrainingSet
 from relvec.typing import Array, Indices
 
 _AT_A_TIME = 0.05
@@ -28,6 +29,21 @@ def pruned(
         solution = _subset(system, kept).solved(targets[kept], C)
         solved += 1
     return solution, kept, solved
+
+
+def merged(data: TrainingSet) -> TrainingSet:
+    """Rows that are there again count as one of their weight: none is pruned apart."""
+    table = data.table
+    if table.dtype == object:
+        return data
+    both = np.hstack([table, data.targets])
+    first = np.r_[True, np.any(both[1:] != both[:-1], axis=1)]  # rows are in order
+    if first.all():
+        return data
+    chosen = np.flatnonzero(first)
+    fewer = data.subset(chosen)
+    weight = np.add.reduceat(data.weight, chosen)
+    return replace(fewer, rows=replace(fewer.rows, weight=weight))
 
 
 def _subset(system: DualSystem, rows: Indices) -> DualSystem:

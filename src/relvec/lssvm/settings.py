@@ -23,7 +23,7 @@ class Tuning(Parametric):
         What is best: the mean squared error of rows that are predicted by all others,
         in closed form, or the evidence of the targets, which is most.
     C : array of float, optional
-        Weights of errors to try. By default half decades from 1e-3 to 1e10, divided by
+        Weights of errors to try. By default half decades from 1e-3 to 1e7, divided by
         the mean of k(x, x).
     widths : array of float, optional
         Multiples of the kernel's length scale to try. By default five, from a third to

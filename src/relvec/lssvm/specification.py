@@ -33,7 +33,7 @@ class LeastSquares:
     rank: int | None = None  # landmarks; None is a thousand
     landmarks: Any = "pivoted"  # a rule, or rows
     tuning: Tuning | None = None
-    n_support: int | None = None
+    n_support: float | None = None  # rows, or a share of them
     tol: float = 1e-6
     max_iter: int = 1000
     budget: Budget = _DEFAULT_BUDGET
@@ -42,7 +42,7 @@ class LeastSquares:
     def wants_left_out(self) -> bool:
         """Whether rows left out are asked for, to tune or to calibrate by."""
         tuned = self.tuning is not None and self.tuning.criterion == "loo"
-        return tuned or self.family.left_out
+        return tuned or self.family.needs_left_out
 
     def method_for(self, rows: TrainingRows) -> str:
         """By name, or what suits for "auto"; what cannot be had is refused."""

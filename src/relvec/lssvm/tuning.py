@@ -19,7 +19,8 @@ from relvec.lssvm.ridge import Ridge
 from relvec.lssvm.settings import Tuning, as_path
 from relvec.typing import Array
 
-_C = 10.0 ** np.arange(-3, 10.5, 0.5)  # in units of 1/mean k(x, x)
+# In units of 1/mean k(x, x); beyond, few digits are left of 1 − h.
+_C = 10.0 ** np.arange(-3, 7.5, 0.5)
 # In steps of 2.5 of the length scale that gamma="scale" is, from the narrowest that was
 # best on a table (0.29, protein) to what makes a plane of most data.
 _WIDTHS = (0.3, 0.75, 1.9, 4.7, 12.0)
@@ -104,45 +105,50 @@ class Search:
         if not self.tried["score"]:  # nothing was screened
             return self._exhausted(width, solved)
         place = int(np.argmin(np.abs(np.log(self.path / C))))
-        known: dict[int, float] = {}
-        best: DualSolution | None = None
-        while True:
-            for beside in (place, place - 1, place + 1):
-                if beside in known or not 0 <= beside < len(self.path):
-                    continue
-                solution = solved(float(self.path[beside]))
-                known[beside] = self._exact_score(solution)
-                self._note(width, self.path[beside], known[beside], exact=True)
-                if known[beside] <= min(known.values()):
-                    best = solution
-            lowest = min(known, key=lambda at: known[at])
-            if lowest == place:
-                assert best is not None
-                return float(self.path[place]), best
-            place = lowest
+        best = self._exactly(width, place, solved)
+        # Scores have one minimum along C, as far as it is known: upwards until they
+        # rise, and downwards if they rise at once.
+        for step in (1, -1):
+            start = place
+            while 0 <= place + step < len(self.path):
+                beside = self._exactly(width, place + step, solved)
+                if beside[0] >= best[0]:
+                    break
+                best, place = beside, place + step
+            if place != start:
+                break
+        return float(self.path[place]), best[1]
+
+    def _exactly(
+        self, width: float, place: int, solved: Callable[[float], DualSolution]
+    ) -> tuple[float, DualSolution]:
+        """A score by a factor of K, with what it comes from."""
+        C = float(self.path[place])
+        solution = solved(C)
+        score = self._exact_score(solution)
+        self._note(width, C, score, exact=True)
+        return score, solution
 
     def _exhausted(
         self, width: float, solved: Callable[[float], DualSolution]
     ) -> tuple[float, DualSolution]:
         """The best C of all, for kernels that have no low rank to go by."""
-        best: tuple[float, float, DualSolution] | None = None
-        for C in map(float, self.path):
-            solution = solved(C)
-            score = self._exact_score(solution)
-            self._note(width, C, score, exact=True)
-            if best is None or score < best[0]:
-                best = score, C, solution
-        assert best is not None
+        best = self._exactly(width, 0, solved)
+        chosen = 0
+        for place in range(1, len(self.path)):
+            found = self._exactly(width, place, solved)
+            if found[0] < best[0]:
+                best, chosen = found, place
         if np.isinf(best[0]):
             raise ValueError(
                 "tune='evidence' needs a kernel whose matrix is positive definite, and "
                 "that of this one is not: use tune='loo'"
             )
-        return best[1:]
+        return float(self.path[chosen]), best[1]
 
     def _exact_score(self, solution: DualSolution) -> float:
         if self.tuning.criterion == "loo":
-            return solution.left_out().mean_square
+            return solution.left_out.mean_square
         found = -solution.evidence().log_density
         return found if np.isfinite(found) else np.inf
 
