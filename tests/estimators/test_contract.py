@@ -79,7 +79,7 @@ ESTIMATORS = [
     LSSVR(tune="loo"),
     LSSVR(tune="evidence"),
     LSSVR(n_support=0.5),
-    LSSVR(method="nystrom"),
+    LSSVR(method="nystrom", tune="evidence"),
     LSSVR(method="nystrom", landmarks="kmeans"),
     LSSVR(method="cholesky"),
     LSSVR(method="cg", tune="loo"),
@@ -88,7 +88,7 @@ ESTIMATORS = [
     LSSVC(tune="loo"),
     LSSVC(n_support=0.5),
     LSSVC(method="nystrom", landmarks="relevance"),
-    LSSVC(method="cholesky", tune="evidence"),
+    LSSVC(method="cholesky"),
     LSSVC(method="cg"),
 ]
 

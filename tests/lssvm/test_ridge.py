@@ -134,3 +134,27 @@ def test_landmarks_are_as_many_as_asked_for(rng, landmarks):
     np.testing.assert_allclose(
         pivots.factor @ pivots.factor.T, KERNEL(pivots.rows, pivots.rows), atol=1e-12
     )
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("count", [10, 80])
+def test_large_c_is_solved_with_all_digits(rng, count, intercept):
+    """Beyond what inner products can tell: they are wrong where a QR is not."""
+    rows, y = problem(rng, 40 if count > 40 else 120)
+    ridge = ridge_of(rows, y, count, intercept=intercept)
+    assert ridge.with_digits(1.0) is ridge
+    precise = ridge.with_digits(1e8)
+    np.testing.assert_allclose(
+        precise.vectors.T @ precise.vectors, np.eye(len(precise.mean)), atol=1e-12
+    )
+    F = ridge.features.whole()
+    root = np.sqrt(rows.weight)[:, None]
+    columns = np.hstack([np.ones((len(F), 1)), F]) if intercept else F
+    prior = np.eye(columns.shape[1])[int(intercept) :] / np.sqrt(1e8)
+    stacked = np.vstack([root * columns, prior])
+    right = np.vstack([root * y, np.zeros((len(prior), 2))])
+    w = np.linalg.lstsq(stacked, right, rcond=None)[0][int(intercept) :]
+
+    np.testing.assert_allclose(
+        precise.vectors @ precise.shrunk(1e8), w, rtol=1e-6, atol=1e-9 * np.abs(w).max()
+    )

@@ -196,7 +196,7 @@ def _low_rank(spec: LeastSquares, data: TrainingSet) -> _Solved:
     """By landmarks: those of Nyström, or the pivots of incomplete Cholesky."""
     search, width, C = _searched(spec, data, _ridges(spec, data))
     pivots, indices = _pivots(spec, data, scaled(spec.kernel, width))
-    ridge = _ridge(spec, data, pivots)
+    ridge = _ridge(spec, data, pivots).with_digits(C)
     coefficients, bias = ridge.coefficients(C)
     left_out = ridge.left_out(C) if spec.wants_left_out else None
     evidence = ridge.evidence(C)

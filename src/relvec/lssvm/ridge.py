@@ -10,17 +10,18 @@ With z = Qᵀ(f − f̄) the leverage of a row is h = 1/n + Σⱼ zⱼ²/(sⱼ +
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 import numpy as np
-from scipy.linalg import eigh
+from scipy.linalg import eigh, qr, svd
 
 from relvec.blockwise import in_order
 from relvec.design.pivots import Pivots
-from relvec.linalg import available_threads, threads_for
+from relvec.linalg import available_threads, rotated, threads_for
 from relvec.lssvm.evidence import Evidence, LeftOut
 from relvec.modelling import TrainingRows
+from relvec.precision import FACTOR_LIMIT
 from relvec.typing import AnyArray, Array
 
 Result = TypeVar("Result")
@@ -80,26 +81,9 @@ class Ridge:
 
     @classmethod
     def of(cls, features: FeatureRows, targets: Array, *, intercept: bool) -> "Ridge":
-        """By one pass over the rows."""
-        weight = features.rows.weight
-        size = len(features.pivots)
-
-        def sums(part: slice, F: Array, d: Array) -> tuple[Array, float]:
-            root = np.sqrt(weight[part])[:, None]
-            own = np.hstack([F, np.ones((len(F), 1)), targets[part]]) * root
-            return own.T @ own, float(weight[part] @ d)
-
-        width = size + 1 + targets.shape[1]
-        inner, left = np.zeros((width, width)), 0.0
-        for products, unexplained in features.over(sums):
-            inner += products
-            left += unexplained
-        count = float(inner[size, size])
-        mean, target_mean = inner[:size, size] / count, inner[size, size + 1 :] / count
-        if not intercept:
-            mean, target_mean = np.zeros_like(mean), np.zeros_like(target_mean)
-        shift = np.concatenate([mean, [0.0], target_mean])
-        inner -= count * np.outer(shift, shift)
+        """By one pass over the rows, and inner products of features."""
+        size, found = len(features.pivots), _products(features, targets, intercept)
+        inner = found.centred
         with threads_for(10.0 * size**3):
             values, vectors = eigh(
                 inner[:size, :size], check_finite=False, driver="evd"
@@ -107,16 +91,40 @@ class Ridge:
         return cls(
             features=features,
             targets=targets,
-            weight=weight,
+            weight=features.rows.weight,
             intercept=intercept,
-            count=count,
-            mean=mean,
-            target_mean=target_mean,
+            count=found.count,
+            mean=found.mean[:size],
+            target_mean=found.mean[size:],
             values=np.maximum(values, 0.0),
             vectors=vectors,
-            projected=vectors.T @ inner[:size, size + 1 :],
-            squares=np.maximum(np.diagonal(inner)[size + 1 :], 0.0),
-            left=left,
+            projected=vectors.T @ inner[:size, size:],
+            squares=np.maximum(np.diagonal(inner)[size:], 0.0),
+            left=found.left,
+        )
+
+    def with_digits(self, C: float) -> "Ridge":
+        """The same where inner products have too few for C: from a QR of the rows."""
+        if C * self.values.max(initial=0.0) < FACTOR_LIMIT:
+            return self
+        size, root = len(self.mean), np.sqrt(self.weight)[:, None]
+        shift = np.concatenate([self.mean, self.target_mean])
+
+        def turned(part: slice, F: Array, d: Array) -> Array:
+            own = np.hstack([F, self.targets[part]]) - shift
+            return rotated(own * root[part])
+
+        rows = np.empty((0, len(shift)))
+        for block in self.features.over(turned):
+            rows = rotated(np.vstack([rows, block]))
+        left, values, right = svd(rows[:, :size], full_matrices=False)
+        rest = size - len(values)  # directions that no row has
+        projected = values[:, None] * (left.T @ rows[:, size:])
+        return replace(
+            self,
+            values=np.pad(values**2, (0, rest)),
+            vectors=_completed(right.T),
+            projected=np.pad(projected, ((0, rest), (0, 0))),
         )
 
     def shrunk(self, C: float) -> Array:
@@ -190,6 +198,43 @@ class Ridge:
             constant=1 / self.count if self.intercept else 0.0,
             C=C,
         )
+
+
+@dataclass(frozen=True, eq=False)
+class _Products:
+    """Sums over all rows of features and targets."""
+
+    count: float
+    mean: Array  # of both
+    centred: Array  # inner products
+    left: float
+
+
+def _products(features: FeatureRows, targets: Array, intercept: bool) -> _Products:
+    weight, size = features.rows.weight, len(features.pivots)
+
+    def sums(part: slice, F: Array, d: Array) -> tuple[Array, float]:
+        root = np.sqrt(weight[part])[:, None]
+        own = np.hstack([F, targets[part], np.ones((len(F), 1))]) * root
+        return own.T @ own, float(weight[part] @ d)
+
+    width = size + targets.shape[1] + 1
+    inner, left = np.zeros((width, width)), 0.0
+    for products, unexplained in features.over(sums):
+        inner += products
+        left += unexplained
+    count = float(inner[-1, -1])
+    mean = inner[-1, :-1] / count * intercept
+    return _Products(count, mean, inner[:-1, :-1] - count * np.outer(mean, mean), left)
+
+
+def _completed(columns: Array) -> Array:
+    """Orthonormal columns (r, n), and others for the rest of the space."""
+    n_rows, n_columns = columns.shape
+    if n_rows == n_columns:
+        return columns
+    basis = qr(columns, mode="full")[0]
+    return np.hstack([columns, basis[:, n_columns:]])
 
 
 @dataclass(frozen=True, eq=False)
