@@ -9,6 +9,7 @@ from relvec.estimators.validation import as_centres, is_centres
 from relvec.lssvm import (
     LANDMARKS,
     METHODS,
+    MOST_RANK,
     LeastSquares,
     LeastSquaresModel,
     as_tuning,
@@ -23,8 +24,6 @@ from relvec.parameters import (
     check_positive,
 )
 from relvec.typing import AnyArray
-
-_RANK = 1000  # landmarks with rank="auto"
 
 
 class LeastSquaresMachine(KernelModel):
@@ -65,9 +64,7 @@ class LeastSquaresMachine(KernelModel):
     def _training_rows(
         self, X: Any, y: Any, sample_weight: Any, **checks: Any
     ) -> tuple[TrainingRows, AnyArray]:
-        drawn = n_drawn(
-            self.method, self.landmarks, self._rank or _RANK, in_blocks=is_row_blocks(X)
-        )
+        drawn = n_drawn(self._rank or MOST_RANK, in_blocks=is_row_blocks(X))
         return self._taken(X, y, sample_weight, n_drawn=drawn, **checks)
 
     @property

@@ -79,7 +79,7 @@ class LSSVC(ClassifierMixin, LeastSquaresMachine):
         coef0: float = 0.0,
         fit_intercept: bool = True,
         method: str = "auto",
-        landmarks: Any = "pivoted",
+        landmarks: Any = "uniform",
         rank: Any = "auto",
         tune: Any = None,
         n_support: Any = None,

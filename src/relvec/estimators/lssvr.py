@@ -40,15 +40,16 @@ class LSSVR(RegressorMixin, LeastSquaresMachine):
         "cholesky" in the span of ``rank`` kernel functions, those of ``landmarks`` or
         of the pivots of an incomplete Cholesky factor; "cg" by conjugate gradients,
         which are exact too and hold no matrix that does not fit, preconditioned by
-        "nystrom". "auto" is "exact" for up to 10000 rows that ``memory_budget`` has
-        room for, and "nystrom" beyond.
-    landmarks : {"pivoted", "uniform", "kmeans", "relevance"} or array of shape \
-(n_landmarks, n_features), default="pivoted"
-        Rows of "nystrom": chosen by a pivoted Cholesky factor among four times as many
-        drawn by chance, drawn by chance, means of clusters, those that a relevance
-        vector machine of the same kernel keeps, or those given.
+        "cholesky". "auto" is "exact" for up to 10000 rows that ``memory_budget`` has
+        room for, and "cholesky" beyond.
+    landmarks : {"uniform", "pivoted", "kmeans", "relevance"} or array of shape \
+(n_landmarks, n_features), default="uniform"
+        Rows of "nystrom": drawn by chance; pivots of an incomplete Cholesky factor of
+        four times as many drawn by chance; means of clusters; those that a relevance
+        vector machine of the same kernel keeps; or those given.
     rank : "auto" or int, default="auto"
-        Most landmarks; "auto" is 1000.
+        Most landmarks or pivots; "auto" is 1500 for up to 22000 rows, fewer of more
+        rows so that a fit takes some seconds, and 500 from 200000 rows on.
     tune : {"loo", "evidence"} or Tuning, optional
         Choose C and the kernel's width by the errors of rows left out, in closed form,
         or by the evidence; ``C`` is not looked at then, and ``gamma`` is where widths
@@ -144,7 +145,7 @@ class LSSVR(RegressorMixin, LeastSquaresMachine):
         coef0: float = 0.0,
         fit_intercept: bool = True,
         method: str = "auto",
-        landmarks: Any = "pivoted",
+        landmarks: Any = "uniform",
         rank: Any = "auto",
         tune: Any = None,
         n_support: Any = None,

@@ -225,8 +225,8 @@ def _low_rank(spec: LeastSquares, data: TrainingSet) -> _Solved:
 def _conjugate(spec: LeastSquares, data: TrainingSet) -> _Solved:
     """By products of K; error bars and leverages are those of the preconditioner."""
     data = replace(data, rows=_loaded(data.rows))
-    low = _low_rank(replace(spec, method="nystrom"), data)
-    pivots, _ = _pivots(replace(spec, method="nystrom"), data, low.kernel)
+    low = _low_rank(replace(spec, method="cholesky"), data)
+    pivots, _ = _pivots(replace(spec, method="cholesky"), data, low.kernel)
     ridge = _ridge(spec, data, pivots)
     design = held_kernel(low.kernel, data.rows, spec.budget)
     found = solved_by_products(

@@ -6,7 +6,6 @@ is Nyström's method, (9) of the note with √(M/N) for its √(N/M), and incomp
 Cholesky if the landmarks are its pivots.
 """
 
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -26,18 +25,15 @@ _INDEPENDENT = 1e-10
 # Rows drawn for every landmark: pivots are hardly better among more, and k-means
 # has that many rows to each mean.
 _ROWS_PER_PIVOT, _ROWS_PER_MEAN = 4, 10
+# Rows of an array that may be landmarks; of as many a fit hardly feels which.
+_MOST_DRAWN = 100_000
 _SWEEPS = 10  # of k-means; the kernel matrix hardly feels more
-LANDMARKS = ("pivoted", "uniform", "kmeans", "relevance")
+LANDMARKS = ("uniform", "pivoted", "kmeans", "relevance")
 
 
-def n_drawn(method: str, landmarks: Any, rank: int, *, in_blocks: bool) -> int:
-    """How many rows the landmarks are chosen from."""
-    if method == "cholesky" and not in_blocks:
-        return sys.maxsize
-    if method == "nystrom" and isinstance(landmarks, str) and landmarks == "uniform":
-        return rank
-    kmeans = isinstance(landmarks, str) and landmarks == "kmeans"
-    return rank * (_ROWS_PER_MEAN if kmeans else _ROWS_PER_PIVOT)
+def n_drawn(rank: int, *, in_blocks: bool) -> int:
+    """How many rows landmarks are chosen from: few of those that have to be kept."""
+    return _ROWS_PER_MEAN * rank if in_blocks else _MOST_DRAWN
 
 
 def landmark_pivots(
@@ -54,22 +50,30 @@ def landmark_pivots(
     if not isinstance(landmarks, str):
         pivots = _truncated(_pivots(kernel, as_rows(landmarks)), len(landmarks))
         return pivots, np.full(len(pivots), -1)
-    drawn, indices = AtRows().of(rows)
-    drawn = as_rows(drawn)
+    times = {"kmeans": _ROWS_PER_MEAN, "pivoted": _ROWS_PER_PIVOT, "uniform": 1}
+    drawn, indices = _drawn(rows, times.get(landmarks, len(rows)) * rank)
     if landmarks == "kmeans":
         if rows.of_objects:
             raise ValueError("landmarks='kmeans' needs rows of numbers: use 'pivoted'")
         pivots = _pivots(kernel, _means(drawn, rank, rows.seed))
         return pivots, np.full(len(pivots), -1)
-    if landmarks == "uniform":
-        drawn, indices = drawn[:rank], indices[:rank]
+    if landmarks == "pivoted":
+        return _greedy(kernel, drawn, indices, rank, seed=rows.seed)
     if landmarks == "relevance":
-        chosen = relevant(kernel)
         place = {int(index): at for at, index in enumerate(indices)}
-        found = np.array([place[int(index)] for index in chosen], dtype=np.intp)
+        found = [place[int(index)] for index in relevant(kernel)] or [0]
         drawn, indices = drawn[found], indices[found]
     pivots = _truncated(_pivots(kernel, drawn), rank)
     return pivots, _named(pivots, drawn, indices)
+
+
+def _drawn(rows: TrainingRows, count: int) -> tuple[AnyArray, Indices]:
+    """At most so many of the rows that may be landmarks, no two of them equal."""
+    X, indices = AtRows().of(rows)
+    if len(X) > count:
+        some = np.sort(generator(rows.seed, 1).permutation(len(X))[:count])
+        X, indices = X[some], indices[some]
+    return as_rows(X), indices
 
 
 def uniform_pivots(kernel: Kernel, rows: TrainingRows, count: int) -> Pivots:
@@ -81,14 +85,23 @@ def cholesky_pivots(
     kernel: Kernel, rows: TrainingRows, rank: int, tol: float, most_entries: float
 ) -> tuple[Pivots, Indices]:
     """Pivots until no row drawn has more than ``tol`` of the largest k(x, x) left."""
-    X, indices = AtRows().of(rows)
-    X = as_rows(X)
     most = max(int(most_entries / max(rank, 1)), rank)
-    if len(X) > most:
-        some = np.sort(generator(rows.seed, 1).permutation(len(X))[:most])
-        X, indices = X[some], indices[some]
+    X, indices = _drawn(rows, most)
+    return _greedy(kernel, X, indices, rank, seed=rows.seed, tol=tol)
+
+
+def _greedy(
+    kernel: Kernel,
+    X: AnyArray,
+    indices: Indices,
+    rank: int,
+    *,
+    seed: int,
+    tol: float = _INDEPENDENT,
+) -> tuple[Pivots, Indices]:
+    """Pivots where most is left, in batches; and the numbers of their rows."""
     least = max(tol, _INDEPENDENT) * _scale(kernel, X)
-    first = first_batch(len(X), rank, rows.seed)
+    first = first_batch(len(X), rank, seed)
     pivots, _ = choose_pivots(Pivots.none(kernel, X), X, least, rank, first)
     pivots = _truncated(pivots, rank)
     return pivots, _named(pivots, X, indices)

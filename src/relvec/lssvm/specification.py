@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from relvec.design import Budget
 from relvec.design.dictionary import in_words
 from relvec.kernels import Kernel
@@ -11,7 +13,8 @@ from relvec.modelling import TrainingRows
 
 # Rows up to which one factor takes seconds, and what is made of it a minute.
 _MOST_EXACT = 10_000
-_RANK = 1000  # landmarks unless asked for
+# Landmarks unless asked for: as many as take some seconds, O(r²N), between these.
+MOST_RANK, _LEAST_RANK, _WORK = 1500, 500, 5e10
 # Floats for every pair of rows: a factor and what is evaluated beside it; in a search
 # for C the best factor stays while others are made.
 _COPIES, _COPIES_TUNING = 1.25, 2.25
@@ -30,8 +33,8 @@ class LeastSquares:
     C: float = 1.0
     intercept: bool = True
     method: str = "auto"
-    rank: int | None = None  # landmarks; None is a thousand
-    landmarks: Any = "pivoted"  # a rule, or rows
+    rank: int | None = None  # landmarks; None is what suits
+    landmarks: Any = "uniform"  # a rule, or rows
     tuning: Tuning | None = None
     n_support: float | None = None  # rows, or a share of them
     tol: float = 1e-6
@@ -50,7 +53,7 @@ class LeastSquares:
         definite = self.kernel.positive_definite
         if method == "auto":
             few = len(rows) <= _MOST_EXACT and self.budget.holds(exact)
-            method = "exact" if few or not definite else "nystrom"
+            method = "exact" if few or not definite else "cholesky"
         if self.n_support is not None and method != "exact":
             raise ValueError(
                 f"n_support prunes the multipliers of an exact fit, and method is "
@@ -88,4 +91,5 @@ class LeastSquares:
 
     def rank_for(self, rows: TrainingRows) -> int:
         """Landmarks at most."""
-        return min(_RANK if self.rank is None else self.rank, len(rows))
+        suits = int(np.clip(np.sqrt(_WORK / len(rows)), _LEAST_RANK, MOST_RANK))
+        return min(suits if self.rank is None else self.rank, len(rows))
