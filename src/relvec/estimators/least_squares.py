@@ -36,6 +36,11 @@ class LeastSquaresMachine(KernelModel):
                 "kernel is a list, and an LS-SVM has one kernel: add kernels instead, "
                 "such as relvec.kernels.Gaussian(2.0) + relvec.kernels.Linear()"
             )
+        if isinstance(self.gamma, str) and self.gamma == "learn":
+            raise ValueError(
+                "gamma='learn' is how RVR and RVC learn a width: set gamma='scale' and "
+                "tune='loo' or 'evidence'"
+            )
         check_positive("C", self.C)
         check_choice("method", self.method, METHODS)
         self._check_landmarks()

@@ -94,6 +94,10 @@ class Status(Enum):
         "stopped at min_vectors before converging: the model is usable; lower "
         "min_vectors or leave it out"
     )
+    UNSOLVED = (
+        "stopped at max_iter with residuals above tol, so predictions may be far off: "
+        "raise max_iter or rank, or lower C"
+    )
     STOPPED = "stopped by a callback: the model is usable"
     EMPTY = (
         "no basis function explains the target better than noise, so the model is "
@@ -122,6 +126,7 @@ class Status(Enum):
             Status.MAX_ITER,
             Status.MAX_SECONDS,
             Status.MIN_VECTORS,
+            Status.UNSOLVED,
             Status.STOPPED,
         }
 

@@ -45,7 +45,7 @@ class Evidence:
     def log_density(self) -> float:
         """Of all targets."""
         n_outputs, nu = len(self.energy), self.freedom
-        constant = nu * np.log(2 * np.pi) - nu * np.log(self.C / self.scale)
+        constant = nu * (np.log(2 * np.pi) - np.log(self.C) + np.log(self.scale))
         each = constant + self.volume
         total = n_outputs * each + float(np.sum(self.energy)) / self.scale
         return float(-0.5 * total)

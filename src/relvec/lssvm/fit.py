@@ -67,7 +67,6 @@ class _Solved:
     evidence: Evidence
     left_out: LeftOut | None
     outcome: Outcome
-    noise_variance: float | None = None  # where it is known otherwise
 
     def model(self) -> LeastSquaresModel:
         """With noise, and probabilities that are calibrated."""
@@ -92,14 +91,11 @@ class _Solved:
 
     def _variances(self) -> tuple[float, float]:
         """1/μ and 1/ζ: of rows left out if they are known, else of most evidence."""
-        noise = self.noise_variance
-        if noise is None and self.left_out is not None:
-            noise = self.left_out.noise_variance
-        if noise is None:
+        if self.left_out is None:
             scale = self.evidence.scale
             return scale, scale / self.C
         least = NOISE_FLOOR * float(np.mean(self.evidence.squares))
-        noise = max(noise, least, TINY)
+        noise = max(self.left_out.noise_variance, least, TINY)
         return noise * self.C, noise
 
 
@@ -133,18 +129,16 @@ def _exact_found(
     C: float,
     search: Search | None,
 ) -> _Solved:
-    rows, noise = np.arange(len(data)), None
+    rows, left_out = np.arange(len(data)), None
     n_solved = 1 if search is None else search.n_exact
-    left_out = solution.left_out if spec.wants_left_out else None
     if spec.n_support is not None:
         count = as_share("n_support", spec.n_support, len(data))
         solution, rows, more = pruned(solution, data.targets, C, max(count, 1))
-        errors = _errors(solution, data)
-        noise = float(np.average((errors**2).mean(axis=1), weights=data.weight))
-        n_solved += more
+        left_out, n_solved = _with_pruned(solution, data, rows), n_solved + more
+    elif spec.wants_left_out:
+        left_out = solution.left_out
     evidence = solution.evidence()
     functions = solution.system.functions
-    remark = _remark_on_shift(solution, C)
     return _Solved(
         spec=spec,
         data=data,
@@ -157,7 +151,6 @@ def _exact_found(
         spread=None if spec.precomputed else solution.spread,
         evidence=evidence,
         left_out=left_out,
-        noise_variance=noise,
         outcome=Outcome(
             method=spec.method,
             log_evidence=evidence.log_density,
@@ -165,17 +158,18 @@ def _exact_found(
             n_iter=n_solved,
             history=None if search is None else search.history,
             left_out=left_out,
-            remarks=remark,
+            remarks=_remark_on_shift(solution, C),
         ),
     )
 
 
-def _errors(solution: DualSolution, data: TrainingSet) -> Array:
-    """Of all rows, those that were pruned included."""
-    functions = solution.system.functions
-    model = Basis((functions,), bias=False)
-    fitted = model(data.table) @ solution.coefficients + solution.bias
-    return np.asarray(data.targets - fitted)
+def _with_pruned(solution: DualSolution, data: TrainingSet, kept: Indices) -> LeftOut:
+    """Rows as others predict them: those that were pruned are left out already."""
+    basis = Basis((solution.system.functions,), bias=False)
+    fitted = basis(as_rows(data.table)) @ solution.coefficients + solution.bias
+    remaining = np.ones(len(data))
+    remaining[kept] = solution.left_out.remaining
+    return LeftOut(data.targets - fitted, remaining, data.weight)
 
 
 def _remark_on_shift(solution: DualSolution, C: float) -> tuple[str, ...]:
@@ -235,7 +229,7 @@ def _conjugate(spec: LeastSquares, data: TrainingSet) -> _Solved:
     left_out = low.left_out
     if left_out is not None:
         left_out = replace(left_out, residual=found.residual)
-    status = low.outcome.status if found.converged else Status.MAX_ITER
+    status = low.outcome.status if found.converged else Status.UNSOLVED
     return replace(
         low,
         spec=spec,

@@ -6,6 +6,7 @@ is Nyström's method, (9) of the note with √(M/N) for its √(N/M), and incomp
 Cholesky if the landmarks are its pivots.
 """
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -131,9 +132,11 @@ def _means(X: Array, count: int, seed: int) -> Array:
     if len(X) <= count:
         return X
     first = X[np.sort(generator(seed, 2).permutation(len(X))[:count])]
-    return np.asarray(
-        kmeans2(X, first, iter=_SWEEPS, minit="matrix", missing="warn")[0]
-    )
+    with warnings.catch_warnings():
+        # An empty cluster keeps its mean, a row, which will do.
+        warnings.simplefilter("ignore", UserWarning)
+        means = kmeans2(X, first, iter=_SWEEPS, minit="matrix")[0]
+    return np.asarray(means)
 
 
 def _named(pivots: Pivots, X: AnyArray, indices: Indices) -> Indices:

@@ -56,20 +56,19 @@ class Search:
         scale: float,
     ) -> "Search":
         """``scale`` is the mean of k(x, x)."""
+        if tuning.widths is not None and radial(kernel) is None:
+            raise ValueError(
+                "widths of Tuning are multiples of a kernel's length scale, and "
+                f"{kernel!r} has none that can be changed: leave them out, or give a "
+                "kernel such as 'rbf' or relvec.kernels.Matern()"
+            )
         path = _C / scale if tuning.C is None else as_path("C", tuning.C)
         return cls(tuning, kernel, ridge_of, path)
 
     def screened(self) -> tuple[float, float]:
         """Width and C of the best score of a low rank, or of K if all rows are in."""
         given = self.tuning.widths
-        radiant = radial(self.kernel) is not None
-        if given is not None and not radiant:
-            raise ValueError(
-                "widths of Tuning are multiples of a kernel's length scale, and "
-                f"{self.kernel!r} has none that can be changed: leave them out, or "
-                "give a kernel such as 'rbf' or relvec.kernels.Matern()"
-            )
-        if not radiant:
+        if radial(self.kernel) is None:
             return self._best([1.0])
         if given is not None:
             return self._best(list(as_path("widths", given)))
