@@ -15,9 +15,14 @@ from relvec.linalg import single_threaded
 from relvec.lssvm.conjugate import held_kernel, solved_by_products
 from relvec.lssvm.dual import DualSolution, DualSystem
 from relvec.lssvm.evidence import Evidence, LeftOut
-from relvec.lssvm.landmarks import cholesky_pivots, landmark_pivots, uniform_pivots
+from relvec.lssvm.landmarks import (
+    cholesky_pivots,
+    landmark_pivots,
+    pivots_at,
+    uniform_pivots,
+)
 from relvec.lssvm.model import LeastSquaresModel, Outcome, Spread
-from relvec.lssvm.pruning import merged, pruned
+from relvec.lssvm.pruning import merged, support_rows
 from relvec.lssvm.ridge import FeatureRows, Ridge
 from relvec.lssvm.specification import LeastSquares
 from relvec.lssvm.tuning import Search, scaled
@@ -102,7 +107,7 @@ class _Solved:
 def _exact(spec: LeastSquares, data: TrainingSet) -> _Solved:
     """By factors of K + I/C."""
     data = replace(data, rows=_loaded(data.rows))
-    if spec.n_support is not None and not spec.precomputed:
+    if spec.n_support is not None:
         data = merged(data)
     centres, indices = data.rows.rows.whole(), data.rows.indices
     if spec.precomputed:
@@ -119,7 +124,26 @@ def _exact(spec: LeastSquares, data: TrainingSet) -> _Solved:
         solution = solved(1.0, C)
     else:
         C, solution = search.confirmed(width, C, lambda other: solved(width, other))
+    if spec.n_support is not None:
+        return _pruned(spec, data, solution, C, search)
     return _exact_found(spec, data, solution, C, search)
+
+
+def _pruned(
+    spec: LeastSquares,
+    data: TrainingSet,
+    solution: DualSolution,
+    C: float,
+    search: Search | None,
+) -> _Solved:
+    """In the span of some of the functions, and by all rows."""
+    count = max(as_share("n_support", spec.n_support, len(data)), 1)
+    rows, more = support_rows(solution, C, count)
+    kernel = solution.system.functions.kernel
+    pivots, indices = pivots_at(kernel, data.rows, rows)
+    found = _of_rank(spec, data, (pivots, indices), C, search)
+    n_solved = more + (1 if search is None else search.n_exact)
+    return replace(found, outcome=replace(found.outcome, n_iter=n_solved))
 
 
 def _exact_found(
@@ -129,14 +153,7 @@ def _exact_found(
     C: float,
     search: Search | None,
 ) -> _Solved:
-    rows, left_out = np.arange(len(data)), None
-    n_solved = 1 if search is None else search.n_exact
-    if spec.n_support is not None:
-        count = as_share("n_support", spec.n_support, len(data))
-        solution, rows, more = pruned(solution, data.targets, C, max(count, 1))
-        left_out, n_solved = _with_pruned(solution, data, rows), n_solved + more
-    elif spec.wants_left_out:
-        left_out = solution.left_out
+    left_out = solution.left_out if spec.wants_left_out else None
     evidence = solution.evidence()
     functions = solution.system.functions
     return _Solved(
@@ -145,7 +162,7 @@ def _exact_found(
         kernel=functions.kernel,
         C=C,
         centres=functions.centres,
-        indices=data.rows.indices[rows],
+        indices=data.rows.indices,
         coefficients=solution.coefficients,
         bias=solution.bias,
         spread=None if spec.precomputed else solution.spread,
@@ -155,21 +172,12 @@ def _exact_found(
             method=spec.method,
             log_evidence=evidence.log_density,
             status=_status(evidence),
-            n_iter=n_solved,
+            n_iter=1 if search is None else search.n_exact,
             history=None if search is None else search.history,
             left_out=left_out,
             remarks=_remark_on_shift(solution, C),
         ),
     )
-
-
-def _with_pruned(solution: DualSolution, data: TrainingSet, kept: Indices) -> LeftOut:
-    """Rows as others predict them: those that were pruned are left out already."""
-    basis = Basis((solution.system.functions,), bias=False)
-    fitted = basis(as_rows(data.table)) @ solution.coefficients + solution.bias
-    remaining = np.ones(len(data))
-    remaining[kept] = solution.left_out.remaining
-    return LeftOut(data.targets - fitted, remaining, data.weight)
 
 
 def _remark_on_shift(solution: DualSolution, C: float) -> tuple[str, ...]:
@@ -189,7 +197,19 @@ def _status(evidence: Evidence) -> Status:
 def _low_rank(spec: LeastSquares, data: TrainingSet) -> _Solved:
     """By landmarks: those of Nyström, or the pivots of incomplete Cholesky."""
     search, width, C = _searched(spec, data, _ridges(spec, data))
-    pivots, indices = _pivots(spec, data, scaled(spec.kernel, width))
+    found = _pivots(spec, data, scaled(spec.kernel, width))
+    return _of_rank(spec, data, found, C, search)
+
+
+def _of_rank(
+    spec: LeastSquares,
+    data: TrainingSet,
+    landmarks: tuple[Pivots, Indices],
+    C: float,
+    search: Search | None,
+) -> _Solved:
+    """In the span of these functions."""
+    pivots, indices = landmarks
     ridge = _ridge(spec, data, pivots).with_digits(C)
     coefficients, bias = ridge.coefficients(C)
     left_out = ridge.left_out(C) if spec.wants_left_out else None

@@ -82,6 +82,15 @@ def uniform_pivots(kernel: Kernel, rows: TrainingRows, count: int) -> Pivots:
     return _pivots(kernel, as_rows(rows.loaded(rows.drawn(count)).rows.whole()))
 
 
+def pivots_at(
+    kernel: Kernel, rows: TrainingRows, chosen: Indices
+) -> tuple[Pivots, Indices]:
+    """At these of the rows in memory, and their numbers."""
+    X = as_rows(rows.rows.whole()[chosen])
+    pivots = _pivots(kernel, X)
+    return pivots, _named(pivots, X, rows.indices[chosen])
+
+
 def cholesky_pivots(
     kernel: Kernel, rows: TrainingRows, rank: int, tol: float, most_entries: float
 ) -> tuple[Pivots, Indices]:

@@ -1,34 +1,53 @@
-"""Fewer support vectors: the rows of least |α| leave, and the rest is solved again.
+"""Fewer support vectors: functions of least |α| leave, and the rest is solved again.
 
-Suykens' post-learning pruning: α = CVe are errors, so rows that the others predict best
-go first. A twentieth goes at a time, since α of the rest changes with each.
+Post-learning pruning: a twentieth of the functions leaves at a time, since the weights
+of the rest change with each, and weights are those of all rows,
+
+    min ½αᵀK_SSα + ½C Σᵢ vᵢ(yᵢ − k_S(xᵢ)ᵀα − b)²  over the functions S that are left.
+
+Rows that lose their function still count. Suykens' pruning takes rows out of the data
+as well; since α = CVe, those that stay are the ones with the largest errors: of 50 of
+250 rows of Ripley's mixtures a model had an error of 52 %, and 8 % by this one.
 """
 
 from dataclasses import replace
 
 import numpy as np
+from scipy.linalg import cho_solve
 
-from relvec.lssvm.dual import DualSolution, DualSystem
+from relvec.basis import Basis, as_rows
+from relvec.linalg import threads_for, upper_factor
+from relvec.lssvm.dual import DualSolution
 from relvec.modelling import TrainingSet
-from relvec.typing import Array, Indices
+from relvec.typing import Indices
 
 _AT_A_TIME = 0.05
+# Of the mean square of a function: without, weights of functions that are nearly the
+# same have any size. Of 1e-12 to 1e-4, the best of few functions on seven problems.
+_RIDGE = 1e-6
 
 
-def pruned(
-    solution: DualSolution, targets: Array, C: float, count: int
-) -> tuple[DualSolution, Indices, int]:
-    """The solution on so many rows, which these are, and systems solved on the way."""
-    kept, solved = np.arange(len(targets)), 0
-    system = solution.system
-    while len(kept) > count:
-        size = np.abs(solution.coefficients).sum(axis=1)
-        leaving = min(max(int(_AT_A_TIME * len(kept)), 1), len(kept) - count)
-        stay = np.sort(np.argsort(-size, kind="stable")[: len(kept) - leaving])
-        kept = kept[stay]
-        solution = _subset(system, kept).solved(targets[kept], C)
-        solved += 1
-    return solution, kept, solved
+def support_rows(solution: DualSolution, C: float, count: int) -> tuple[Indices, int]:
+    """So many rows that keep their functions, and systems solved on the way."""
+    system, alpha = solution.system, solution.coefficients
+    K = Basis((system.functions,), bias=False)(as_rows(system.rows))
+    share = system.weight / system.weight.sum() * system.intercept
+    rows = (K - share @ K) * system.root[:, None]
+    targets = (solution.targets - share @ solution.targets) * system.root[:, None]
+    with threads_for(float(len(K)) ** 3):
+        inner, right = rows.T @ rows, rows.T @ targets
+        inner[np.diag_indices(len(inner))] += _RIDGE * np.diagonal(inner).mean()
+        kept, solved = np.arange(len(K)), 0
+        while len(kept) > count:
+            leaving = min(max(int(_AT_A_TIME * len(kept)), 1), len(kept) - count)
+            size = np.abs(alpha).sum(axis=1)
+            kept = kept[
+                np.sort(np.argsort(-size, kind="stable")[: len(kept) - leaving])
+            ]
+            own = np.ix_(kept, kept)
+            upper = upper_factor(inner[own] + K[own] / C)
+            alpha, solved = cho_solve((upper, False), right[kept]), solved + 1
+    return kept, solved
 
 
 def merged(data: TrainingSet) -> TrainingSet:
@@ -44,12 +63,3 @@ def merged(data: TrainingSet) -> TrainingSet:
     fewer = data.subset(chosen)
     weight = np.add.reduceat(data.weight, chosen)
     return replace(fewer, rows=replace(fewer.rows, weight=weight))
-
-
-def _subset(system: DualSystem, rows: Indices) -> DualSystem:
-    return replace(
-        system,
-        functions=system.functions.subset(rows),
-        rows=system.rows[rows],
-        weight=system.weight[rows],
-    )

@@ -16,8 +16,8 @@ _MOST_EXACT = 10_000
 # Landmarks unless asked for: as many as take some seconds, O(r²N), between these.
 MOST_RANK, _LEAST_RANK, _WORK = 1500, 500, 5e10
 # Floats for every pair of rows: a factor and what is evaluated beside it; in a search
-# for C the best factor stays while others are made.
-_COPIES, _COPIES_TUNING = 1.25, 2.25
+# for C the best factor stays while others are made, and pruning has all products.
+_COPIES, _COPIES_TUNING, _COPIES_PRUNING = 1.25, 2.25, 4.0
 _DEFAULT_BUDGET = Budget(2e9)  # as the estimators have it
 # For every pair of landmarks, and for every row of a block.
 _SQUARES = 6
@@ -54,12 +54,8 @@ class LeastSquares:
         if method == "auto":
             few = len(rows) <= _MOST_EXACT and self.budget.holds(exact)
             method = "exact" if few or not definite else "cholesky"
-        if self.n_support is not None and method != "exact":
-            raise ValueError(
-                f"n_support prunes the multipliers of an exact fit, and method is "
-                f"{method!r} for {len(rows):,} rows: set method='exact', or leave "
-                "n_support out and set rank to the number of functions to keep"
-            )
+        if self.n_support is not None:
+            self._check_pruning(method, definite)
         if method == "exact":
             self._check_exact(len(rows), definite)
         elif not definite:
@@ -75,6 +71,20 @@ class LeastSquares:
             )
         return method
 
+    @staticmethod
+    def _check_pruning(method: str, definite: bool) -> None:
+        if method != "exact":
+            raise ValueError(
+                f"n_support prunes an exact fit, and method is {method!r}: set "
+                "method='exact', or leave n_support out and set rank to the number of "
+                "functions to keep"
+            )
+        if not definite:
+            raise ValueError(
+                "n_support needs rows and a kernel known to be positive definite, such "
+                "as 'rbf': leave it out for this one"
+            )
+
     def _check_exact(self, n_rows: int, definite: bool) -> None:
         needed = self._exact_entries(n_rows)
         if self.budget.holds(needed):
@@ -87,6 +97,7 @@ class LeastSquares:
 
     def _exact_entries(self, n_rows: int) -> float:
         copies = _COPIES if self.tuning is None else _COPIES_TUNING
+        copies += _COPIES_PRUNING * (self.n_support is not None)
         return copies * float(n_rows) ** 2
 
     def rank_for(self, rows: TrainingRows) -> int:
