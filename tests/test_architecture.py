@@ -63,14 +63,14 @@ def test_the_skin_is_thin():
     skin = [path for path in MODULES if room(path) == "estimators"]
     lines = sum(len(path.read_text().splitlines()) for path in skin)
 
-    assert len(skin) <= 12
-    assert lines <= 1900
+    assert len(skin) <= 16
+    assert lines <= 2600
 
 
 def test_no_estimator_is_copied_or_swapped_for_another():
     """A fit is a value; the estimator takes its attributes from it."""
     for path, tree in MODULES.items():
-        if room(path) not in {"estimators", "modelling", "kernel_search"}:
+        if room(path) not in {"estimators", "lssvm", "modelling", "kernel_search"}:
             continue
         names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
         stored = {
@@ -82,7 +82,7 @@ def test_no_estimator_is_copied_or_swapped_for_another():
         assert not {"copy", "deepcopy"} & names, path
 
 
-@pytest.mark.parametrize("make", [relvec.RVR, relvec.RVC])
+@pytest.mark.parametrize("make", [relvec.RVR, relvec.RVC, relvec.LSSVR, relvec.LSSVC])
 def test_few_parameters(make):
     assert len(inspect.signature(make).parameters) <= 18
 

@@ -55,8 +55,10 @@ class LSSVR(RegressorMixin, LeastSquaresMachine):
         or by the evidence; ``C`` is not looked at then, and ``gamma`` is where widths
         begin. A :class:`Tuning` says which are tried.
     n_support : int or float, optional
-        Prune to so many support vectors, or to this share of the rows: those of least
-        absolute α leave, a twentieth at a time, and the rest is solved again.
+        Prune an exact fit to so many kernel functions, or to this share of the rows:
+        those of least absolute α leave, a twentieth at a time, and the others are
+        solved for again by all rows. Functions that others describe to ten digits
+        leave at once.
     tol : float, default=1e-6
         Of "cholesky", what may be left of a row's k(x, x) beside the largest; of "cg",
         the residuals beside the right sides.

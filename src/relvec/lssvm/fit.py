@@ -17,6 +17,7 @@ from relvec.lssvm.dual import DualSolution, DualSystem
 from relvec.lssvm.evidence import Evidence, LeftOut
 from relvec.lssvm.landmarks import (
     cholesky_pivots,
+    independent_rows,
     landmark_pivots,
     pivots_at,
     uniform_pivots,
@@ -138,8 +139,9 @@ def _pruned(
 ) -> _Solved:
     """In the span of some of the functions, and by all rows."""
     count = max(as_share("n_support", spec.n_support, len(data)), 1)
-    rows, more = support_rows(solution, C, count)
     kernel = solution.system.functions.kernel
+    candidates = independent_rows(kernel, data.rows)
+    rows, more = support_rows(solution, C, candidates, count)
     pivots, indices = pivots_at(kernel, data.rows, rows)
     found = _of_rank(spec, data, (pivots, indices), C, search)
     n_solved = more + (1 if search is None else search.n_exact)

@@ -82,6 +82,12 @@ def uniform_pivots(kernel: Kernel, rows: TrainingRows, count: int) -> Pivots:
     return _pivots(kernel, as_rows(rows.loaded(rows.drawn(count)).rows.whole()))
 
 
+def independent_rows(kernel: Kernel, rows: TrainingRows) -> Indices:
+    """Those of the rows in memory whose functions no others describe, ascending."""
+    X = as_rows(rows.rows.whole())
+    return np.sort(_named(_pivots(kernel, X), X, np.arange(len(X))))
+
+
 def pivots_at(
     kernel: Kernel, rows: TrainingRows, chosen: Indices
 ) -> tuple[Pivots, Indices]:

@@ -27,8 +27,10 @@ _AT_A_TIME = 0.05
 _RIDGE = 1e-6
 
 
-def support_rows(solution: DualSolution, C: float, count: int) -> tuple[Indices, int]:
-    """So many rows that keep their functions, and systems solved on the way."""
+def support_rows(
+    solution: DualSolution, C: float, candidates: Indices, count: int
+) -> tuple[Indices, int]:
+    """So many of the candidates, which keep their functions; systems solved for it."""
     system, alpha = solution.system, solution.coefficients
     K = Basis((system.functions,), bias=False)(as_rows(system.rows))
     share = system.weight / system.weight.sum() * system.intercept
@@ -37,13 +39,11 @@ def support_rows(solution: DualSolution, C: float, count: int) -> tuple[Indices,
     with threads_for(float(len(K)) ** 3):
         inner, right = rows.T @ rows, rows.T @ targets
         inner[np.diag_indices(len(inner))] += _RIDGE * np.diagonal(inner).mean()
-        kept, solved = np.arange(len(K)), 0
+        kept, solved, alpha = candidates, 0, alpha[candidates]
         while len(kept) > count:
             leaving = min(max(int(_AT_A_TIME * len(kept)), 1), len(kept) - count)
-            size = np.abs(alpha).sum(axis=1)
-            kept = kept[
-                np.sort(np.argsort(-size, kind="stable")[: len(kept) - leaving])
-            ]
+            order = np.argsort(-np.abs(alpha).sum(axis=1), kind="stable")
+            kept = kept[np.sort(order[: len(kept) - leaving])]
             own = np.ix_(kept, kept)
             upper = upper_factor(inner[own] + K[own] / C)
             alpha, solved = cho_solve((upper, False), right[kept]), solved + 1
