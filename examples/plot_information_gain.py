@@ -51,7 +51,9 @@ selection = chosen.best_estimator_[0]
 fig, (left, right) = plt.subplots(1, 2, figsize=(8.4, 3.2), layout="constrained")
 colours = np.where(selection.get_support(), "C0", "0.7")
 left.bar(np.arange(1, 16), selection.scores_, color=colours)
-left.set(title="Information gain (kept: blue)", xlabel="feature", ylabel="nats")
+left.set(title="Information gain (kept: blue)", ylabel="nats")
 right.bar(np.arange(1, 16), ard.feature_relevance_, color="C3")
-right.set(title="Relevance by ARD", xlabel="feature")
+right.set(title="Relevance by ARD")
+for ax in (left, right):
+    ax.set(xlabel="feature", xticks=np.arange(1, 16, 2))
 plt.show()

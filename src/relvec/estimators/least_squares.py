@@ -99,7 +99,7 @@ class LeastSquaresMachine(KernelModel):
         )
 
     def _attributes(self, model: LeastSquaresModel) -> dict[str, Any]:
-        order, outcome = model.order, model.outcome_
+        order, outcome = model.order, model.fit
         optional = {
             "leave_one_out_error_": (
                 None if outcome.left_out is None else outcome.left_out.mean_square
@@ -110,7 +110,7 @@ class LeastSquaresMachine(KernelModel):
             "model_": model,
             "support_": model.indices[order],
             "support_vectors_": model.centres[order]
-            if model.centres.size
+            if len(model.centres)
             else model.centres,
             "dual_coef_": model.weights[..., order],
             "intercept_": model.intercept,

@@ -47,7 +47,7 @@ class LeastSquaresModel:
     family: Any
     indices: Indices  # of the functions' rows; -1 for none
     features: Features
-    outcome_: Outcome = field(repr=False)
+    fit: Outcome = field(repr=False)
 
     def latent(self, X: AnyArray) -> tuple[Array, Array]:
         """Mean and variance of f, (n_rows, outputs) each, in blocks of rows."""
@@ -101,7 +101,7 @@ class LeastSquaresModel:
     @property
     def status(self) -> Status:
         """How the fit ended."""
-        return self.outcome_.status
+        return self.fit.status
 
     @property
     def outcome(self) -> str:
@@ -111,7 +111,7 @@ class LeastSquaresModel:
     @property
     def remarks(self) -> tuple[str, ...]:
         """What a user should be told besides."""
-        return self.outcome_.remarks
+        return self.fit.remarks
 
     @property
     def order(self) -> Indices:

@@ -2,8 +2,10 @@
 
 Of every width a low rank tells all of a path of C at once (``ridge.py``). With all rows
 as landmarks that is exact, from one eigendecomposition. Of more rows it says where to
-look: an eigendecomposition of K takes as long as sixteen of its factors. Then factors
-of K decide, at the C found and those beside it, as long as a neighbour is better.
+look: an eigendecomposition of K takes as long as sixteen of its factors. The evidence
+of a low rank is a bound, and far from tight where landmarks are few, so that some rows
+alone tell more, of which all are landmarks. Then factors of K decide: between some
+widths, and at the C found and those beside it, as long as one is better.
 """
 
 from collections.abc import Callable
@@ -12,11 +14,14 @@ from typing import Any
 
 import numpy as np
 
+from relvec.basis import as_rows
 from relvec.kernel_search import radial
 from relvec.kernels import Checked, Kernel
 from relvec.lssvm.dual import DualSolution
 from relvec.lssvm.ridge import Ridge
 from relvec.lssvm.settings import Tuning, as_path
+from relvec.lssvm.specification import LeastSquares
+from relvec.modelling import TrainingRows, TrainingSet
 from relvec.typing import Array
 
 # In units of 1/mean k(x, x); beyond, few digits are left of 1 − h.
@@ -24,15 +29,22 @@ _C = 10.0 ** np.arange(-3, 7.5, 0.5)
 # In steps of 2.5 of the length scale that gamma="scale" is, from the narrowest that was
 # best on a table (0.29, protein) to what makes a plane of most data.
 _WIDTHS = (0.3, 0.75, 1.9, 4.7, 12.0)
+_SOME = 1000  # rows whose k(x, x) tell its mean
 _HALF_STEP = 1.6  # half of such a step, to either side of the best
 
 
-@dataclass(frozen=True)
-class Choice:
-    """A kernel and C."""
+Solve = Callable[[float, float], DualSolution]  # of a width and C
 
-    kernel: Kernel
+
+@dataclass(frozen=True, eq=False)
+class Confirmed:
+    """A width and C of the path, with their score by a factor of K."""
+
+    score: float
+    width: float
+    place: int
     C: float
+    solution: DualSolution
 
 
 @dataclass(eq=False)
@@ -97,53 +109,62 @@ class Search:
         self.tried["score"] += finite.tolist()
         self.tried["exact"] += [exact] * len(path)
 
-    def confirmed(
-        self, width: float, C: float, solved: Callable[[float], DualSolution]
-    ) -> tuple[float, DualSolution]:
-        """The best C by factors of K, from one found and those beside it."""
-        if not self.tried["score"]:  # nothing was screened
-            return self._exhausted(width, solved)
-        place = int(np.argmin(np.abs(np.log(self.path / C))))
-        best = self._exactly(width, place, solved)
+    def confirmed(self, solved: Solve) -> "Confirmed":
+        """The best by factors of K, from what was screened."""
+        if not self.tried["score"]:
+            return self._exhausted(solved)
+        best = min(
+            (self._exactly(*start, solved) for start in self._starts()),
+            key=lambda found: found.score,
+        )
         # Scores have one minimum along C, as far as it is known: upwards until they
         # rise, and downwards if they rise at once.
         for step in (1, -1):
-            start = place
-            while 0 <= place + step < len(self.path):
-                beside = self._exactly(width, place + step, solved)
-                if beside[0] >= best[0]:
+            start = best.place
+            while 0 <= best.place + step < len(self.path):
+                beside = self._exactly(best.width, best.place + step, solved)
+                if beside.score >= best.score:
                     break
-                best, place = beside, place + step
-            if place != start:
+                best = beside
+            if best.place != start:
                 break
-        return float(self.path[place]), best[1]
+        return best
 
-    def _exactly(
-        self, width: float, place: int, solved: Callable[[float], DualSolution]
-    ) -> tuple[float, DualSolution]:
+    def _starts(self) -> list[tuple[float, int]]:
+        """Widths to look at, each with the place of its best C.
+
+        All of the evidence's, which takes no more than a factor of K and comes from
+        some rows only. Of rows left out the best one, and those beside it where widths
+        are ours to choose: low rank is in favour of wide kernels.
+        """
+        scores = np.array(self.tried["score"]).reshape(-1, len(self.path))
+        widths = np.array(self.tried["width"][:: len(self.path)])
+        order = np.argsort(widths)
+        best = int(np.argmin(scores.min(axis=1)[order]))
+        if self.tuning.criterion == "loo":
+            beside = int(self.tuning.widths is None)
+            order = order[max(best - beside, 0) : best + beside + 1]
+        return [(float(widths[row]), int(np.argmin(scores[row]))) for row in order]
+
+    def _exactly(self, width: float, place: int, solved: Solve) -> "Confirmed":
         """A score by a factor of K, with what it comes from."""
-        C = float(self.path[place])
-        solution = solved(C)
+        solution = solved(width, float(self.path[place]))
         score = self._exact_score(solution)
-        self._note(width, C, score, exact=True)
-        return score, solution
+        self._note(width, self.path[place], score, exact=True)
+        return Confirmed(score, width, place, float(self.path[place]), solution)
 
-    def _exhausted(
-        self, width: float, solved: Callable[[float], DualSolution]
-    ) -> tuple[float, DualSolution]:
+    def _exhausted(self, solved: Solve) -> "Confirmed":
         """The best C of all, for kernels that have no low rank to go by."""
-        best = self._exactly(width, 0, solved)
-        chosen = 0
+        best = self._exactly(1.0, 0, solved)
         for place in range(1, len(self.path)):
-            found = self._exactly(width, place, solved)
-            if found[0] < best[0]:
-                best, chosen = found, place
-        if np.isinf(best[0]):
+            found = self._exactly(1.0, place, solved)
+            best = found if found.score < best.score else best
+        if np.isinf(best.score):
             raise ValueError(
                 "tune='evidence' needs a kernel whose matrix is positive definite, and "
                 "that of this one is not: use tune='loo'"
             )
-        return float(self.path[chosen]), best[1]
+        return best
 
     def _exact_score(self, solution: DualSolution) -> float:
         if self.tuning.criterion == "loo":
@@ -160,6 +181,58 @@ class Search:
     def history(self) -> dict[str, Any]:
         """Of all that was tried, in order."""
         return {name: np.array(values) for name, values in self.tried.items()}
+
+
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """A width and C, as given or found by a search."""
+
+    C: float
+    width: float = 1.0
+    search: Search | None = None
+
+    def confirmed(self, solved: Solve) -> tuple[float, DualSolution]:
+        """C and its solution; what a search has found is looked at by factors."""
+        if self.search is None:
+            return self.C, solved(self.width, self.C)
+        found = self.search.confirmed(solved)
+        return found.C, found.solution
+
+    @property
+    def n_exact(self) -> int:
+        """Systems that were solved."""
+        return 1 if self.search is None else self.search.n_exact
+
+    @property
+    def history(self) -> dict[str, Any] | None:
+        """Of a search, after it."""
+        return None if self.search is None else self.search.history
+
+
+def chosen(
+    spec: LeastSquares, data: TrainingSet, ridge_of: Callable[[Kernel], Ridge]
+) -> Chosen:
+    """Width and C of a specification, or those that tuning finds by low rank."""
+    if spec.tuning is None:
+        return Chosen(spec.C)
+    scale = _mean_diagonal(spec, data.rows)
+    search = Search.of(spec.tuning, spec.kernel, ridge_of, scale)
+    if not spec.kernel.positive_definite:
+        return Chosen(spec.C, 1.0, search)
+    width, C = search.screened()
+    return Chosen(C, width, search)
+
+
+def _mean_diagonal(spec: LeastSquares, rows: TrainingRows) -> float:
+    """Of k(x, x), over some rows."""
+    some = rows.loaded(rows.drawn(_SOME))
+    X = some.rows.whole()
+    if spec.precomputed:
+        diagonal = X[np.arange(len(some)), some.indices]
+    else:
+        diagonal = spec.kernel.diagonal(as_rows(X))
+    mean = float(np.average(np.abs(diagonal), weights=some.weight))
+    return mean if mean > 0 else 1.0
 
 
 def scaled(kernel: Kernel, width: float) -> Kernel:

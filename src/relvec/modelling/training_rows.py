@@ -149,6 +149,12 @@ class TrainingRows:
             return self.subset(chosen)
         return self._held(chosen, self.sample.at(chosen))
 
+    def held(self) -> "TrainingRows":
+        """All rows, read into memory if they are not there."""
+        if self.in_memory:
+            return self
+        return replace(self, rows=Rows.of(self.rows.whole()), in_memory=True)
+
     def _held(self, chosen: Indices, X: AnyArray) -> "TrainingRows":
         sample = Sample.of(X, self.sample.size, self.seed)
         part = self._weighted(chosen)
