@@ -275,7 +275,7 @@ class TestPrecomputed:
 
     def test_shapes(self):
         values = self.kernel(X, NEW[:20])
-        with pytest.raises(ValueError, match=r"square.*say so with candidates=20"):
+        with pytest.raises(ValueError, match=r"square.*take it with candidates=20"):
             RVR("precomputed").fit(values, Y)
         with pytest.raises(ValueError, match="has 20 columns and candidates is 30"):
             RVR("precomputed", candidates=30).fit(values, Y)

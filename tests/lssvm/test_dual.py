@@ -1,5 +1,7 @@
 """The optimality system, its leave-one-out errors, evidence and error bars."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -159,9 +161,39 @@ def test_large_matrices_are_factored_in_blocks(rng, monkeypatch):
     expected = np.linalg.cholesky(matrix)
     inverse = np.diag(np.linalg.inv(matrix))
     monkeypatch.setattr("relvec.lssvm.factor._MOST_ROWS", 16)
-    monkeypatch.setattr("relvec.lssvm.factor._INVERSE_ENTRIES", 50 * 7)
+    monkeypatch.setattr("relvec.lssvm.factor._INVERTED", 7)
     found = cholesky_factor(np.asfortranarray(np.tril(matrix)))
 
     np.testing.assert_allclose(found.lower, expected, atol=1e-13)
     np.testing.assert_allclose(found.inverse_diagonal(), inverse, rtol=1e-12)
     assert cholesky_factor(np.asfortranarray(-np.eye(50))) is None
+
+
+def test_the_last_rows_are_judged_by_a_corner_of_the_factor(rng):
+    X, y, weight = problem(rng)
+    found = system(KERNELS[0], X, weight).solved(y, 3.0)
+    last = found.judged(15)
+
+    np.testing.assert_allclose(last.errors, found.left_out.errors[-15:], rtol=1e-10)
+    np.testing.assert_allclose(last.inflation, found.left_out.inflation[-15:])
+
+
+def test_no_diagonal_at_all_is_shifted(rng):
+    """Of −1 + 1/C = 0 on the diagonal, and nothing beside it."""
+
+    def opposite(left, right):
+        return -np.equal.outer(left[:, 0], right[:, 0]).astype(float)
+
+    X, y, _ = problem(rng, 9)
+    found = system(Checked(opposite), X, np.ones(9)).solved(y, 1.0)
+    assert found.factor.shift > 0
+    assert np.isfinite(found.coefficients).all()
+
+
+def test_bars_after_a_pickle_where_the_matrix_was_singular(rng):
+    X, y, weight = problem(rng, 30, 1)
+    kernel = 1e10 * Gaussian(3.0)
+    spread = system(kernel, X, weight).solved(y, 1e20).spread
+    again = pickle.loads(pickle.dumps(spread))
+
+    np.testing.assert_allclose(again.variance(X), spread.variance(X), rtol=1e-6)

@@ -111,13 +111,15 @@ def test_incomplete_cholesky_leaves_no_more_than_asked_for(rng):
     rows, _ = problem(rng)
     X = rows.rows.whole()
     for tol in (1e-1, 1e-3, 1e-6):
-        pivots, indices = cholesky_pivots(KERNEL, rows, len(rows), tol, 1e9)
+        pivots, indices = cholesky_pivots(
+            KERNEL, rows, len(rows), tol=tol, noise=np.inf, most=1e9
+        )
         left = pivots.residual(X, pivots.features(X))
         assert left.max() <= tol * (1 + 1e-6)
         place = {int(index): at for at, index in enumerate(rows.indices)}
         at = [place[int(index)] for index in indices]
         np.testing.assert_array_equal(X[at], pivots.rows)
-    few, _ = cholesky_pivots(KERNEL, rows, 7, 1e-6, 1e9)
+    few, _ = cholesky_pivots(KERNEL, rows, 7, tol=1e-6, noise=np.inf, most=1e9)
     assert len(few) == 7
 
 

@@ -47,9 +47,9 @@ class KernelModel(CallbackSupportMixin, BaseEstimator, ABC):
         X : array-like of shape (n_samples, n_features) or RowBlocks
             Training rows; objects of any kind if the kernel is a function of such.
             For ``kernel="precomputed"`` the matrix of kernel values between them, of
-            shape (n_samples, n_samples), or with centres of its own, of shape
-            (n_samples, candidates). Blocks of rows from :func:`relvec.data.scan` bring
-            their targets and weights along.
+            shape (n_samples, n_samples), or for RVR and RVC with centres of its own, of
+            shape (n_samples, candidates). Blocks of rows from :func:`relvec.data.scan`
+            bring their targets and weights along.
         y : array-like of shape (n_samples,)
             Targets; left out for blocks.
         sample_weight : array-like of shape (n_samples,), optional

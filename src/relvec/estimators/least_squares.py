@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from sklearn.utils.validation import check_is_fitted
+
 from relvec.data import is_row_blocks
 from relvec.design import Budget
 from relvec.estimators.kernel_model import KernelModel
@@ -55,6 +57,12 @@ class LeastSquaresMachine(KernelModel):
     def _check_landmarks(self) -> None:
         if not is_centres(self.landmarks):
             check_choice("landmarks", self.landmarks, LANDMARKS)
+        given = is_centres(self.landmarks) or self.landmarks != "uniform"
+        if given and self.method not in {"auto", "nystrom"}:
+            raise ValueError(
+                f"landmarks are those of method='nystrom', and method is "
+                f"{self.method!r}: leave one of them out"
+            )
         if self._kernel_choice.precomputed and self.method not in {"auto", "exact"}:
             raise ValueError(
                 f"method={self.method!r} needs rows to evaluate a kernel on, and with "
@@ -99,7 +107,7 @@ class LeastSquaresMachine(KernelModel):
         )
 
     def _attributes(self, model: LeastSquaresModel) -> dict[str, Any]:
-        order, outcome = model.order, model.fit
+        outcome = model.fit
         optional = {
             "leave_one_out_error_": (
                 None if outcome.left_out is None else outcome.left_out.mean_square
@@ -108,11 +116,9 @@ class LeastSquaresMachine(KernelModel):
         }
         return {
             "model_": model,
-            "support_": model.indices[order],
-            "support_vectors_": model.centres[order]
-            if len(model.centres)
-            else model.centres,
-            "dual_coef_": model.weights[..., order],
+            "support_": model.indices,
+            "support_vectors_": model.centres,
+            "dual_coef_": model.weights,
             "intercept_": model.intercept,
             "C_": model.C,
             "kernel_": model.kernel,
@@ -123,6 +129,14 @@ class LeastSquaresMachine(KernelModel):
             "status_": outcome.status,
             **{name: value for name, value in optional.items() if value is not None},
         }
+
+    @property
+    def coef_(self) -> AnyArray:
+        """Weights of the features, for ``kernel="linear"`` and None."""
+        check_is_fitted(self)
+        if isinstance(self._kernels, str) and self._kernels == "linear":
+            return self.dual_coef_ @ self.support_vectors_
+        raise AttributeError("coef_ exists only for kernel='linear' and kernel=None")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -97,7 +97,7 @@ def check_columns(X: AnyArray, announced: int | None) -> None:
         raise ValueError(
             "kernel='precomputed' needs a square matrix to fit on, the kernel "
             f"between all training rows; got X of shape {X.shape}. If its columns are "
-            f"other centres, say so with candidates={n_columns}"
+            f"other centres, RVR and RVC take it with candidates={n_columns}"
         )
 
 

@@ -23,6 +23,9 @@ from relvec.lssvm.ridge import Ridge
 from relvec.modelling import TrainingRows
 from relvec.typing import Array
 
+# 1/C beside the largest column of K: less has no digits beside a preconditioner.
+_LEAST_SHARE = 1e-10
+
 
 @dataclass(frozen=True, eq=False)
 class Conjugate:
@@ -30,9 +33,10 @@ class Conjugate:
 
     coefficients: Array  # α (N, K)
     bias: Array  # (K,)
-    residual: Array  # y − f (N, K)
+    energy: Array  # (y − b)ᵀα (K,)
     n_iter: int
     converged: bool
+    remarks: tuple[str, ...] = ()
 
 
 def held_kernel(kernel: Kernel, rows: TrainingRows, budget: Budget) -> DesignMatrix:
@@ -50,7 +54,11 @@ def held_kernel(kernel: Kernel, rows: TrainingRows, budget: Budget) -> DesignMat
     choice = choose_design("auto", dictionary)
     if choice is None:
         choice = choose_design("auto", replace(dictionary, at_once=False))
-    assert choice is not None
+    if choice is None:
+        raise ValueError(
+            f"products of {dictionary.words} do not fit into a memory_budget of "
+            f"{budget.words}: raise it"
+        )
     return choice.design
 
 
@@ -58,45 +66,81 @@ def solved_by_products(
     design: DesignMatrix, ridge: Ridge, C: float, *, tol: float, max_iter: int
 ) -> Conjugate:
     """α and b; ``ridge`` has the targets, and the features of the preconditioner."""
-    t = min(C, 1.0)
-    u = t / C
+    largest = float(np.max(design.column_norms, initial=1.0))
+    limited = min(C, 1 / (_LEAST_SHARE * largest))
+    t = min(limited, 1.0)
     root = np.sqrt(ridge.weight)[:, None]
-    centre, targets = ridge.target_mean, ridge.targets
-    right = root * (targets - centre)
-    if ridge.intercept:
-        right = np.hstack([root, right])
+    # Targets near zero first, as in an exact solution.
+    right = np.hstack([root, root * (ridge.targets - ridge.target_mean)])
     norms = np.linalg.norm(right, axis=0)
     norms = np.where(norms > 0, norms, 1.0)
-    shape, steps = right.shape, 0
-
-    def product(x: Array) -> Array:
-        columns = x.reshape(shape)
-        # K is symmetric: products with its transpose need no copy of its columns.
-        with threads_for(float(len(columns)) ** 2 * shape[1] * 20):
-            values = design.rmatvec(root * columns).T * design.column_norms[:, None]
-        return np.ravel(t * root * values + u * columns)
-
-    def count(_: Array) -> None:
-        nonlocal steps
-        steps += 1
-
-    size = right.size
-    found, failed = cg(
-        LinearOperator((size, size), product),
-        np.ravel(right / norms),
-        rtol=tol,
-        maxiter=max_iter,
-        M=_preconditioner(ridge, t, u, shape),
-        callback=count,
+    system = _System(design, root, t, t / limited)
+    found, steps, failed = system.solved(
+        right / norms,
+        _preconditioner(ridge, t, t / limited, right.shape),
+        tol,
+        max_iter,
     )
-    solution = found.reshape(shape) * norms
+    g, rest = found[:, 0] * norms[0], found[:, 1:] * norms[1:]
+    b = np.zeros(rest.shape[1])
     if ridge.intercept:
-        g, rest = solution[:, :1], solution[:, 1:]
-        b = (root[:, 0] @ rest) / float(root[:, 0] @ g[:, 0])
-        rest = rest - g * b
-    else:
-        rest, b = solution, np.zeros(targets.shape[1])
-    return Conjugate(t * root * rest, centre + b, u * rest / root, steps, not failed)
+        b = (root[:, 0] @ rest) / float(root[:, 0] @ g)
+    rest = rest - np.outer(g, b)
+    return Conjugate(
+        coefficients=t * root * rest,
+        bias=ridge.target_mean + b,
+        energy=t * np.sum(right[:, 1:] * rest, axis=0),
+        n_iter=steps,
+        converged=not failed,
+        remarks=() if limited == C else (_limited(C, limited),),
+    )
+
+
+def _limited(C: float, limited: float) -> str:
+    return (
+        f"C={C:.3g} is more than conjugate gradients have digits for, and the system "
+        f"was solved as with C={limited:.3g}: lower C, or use method='exact'"
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _System:
+    """D = tV^½KV^½ + uI by its products."""
+
+    design: DesignMatrix  # K
+    root: Array  # V^½ (N, 1)
+    t: float
+    u: float
+
+    def solved(
+        self, right: Array, preconditioner: LinearOperator, tol: float, max_iter: int
+    ) -> tuple[Array, int, bool]:
+        """D⁻¹ right, steps, and whether these were not enough."""
+        shape, size, steps = right.shape, right.size, 0
+
+        def product(x: Array) -> Array:
+            return np.ravel(self.product(x.reshape(shape)))
+
+        def count(_: Array) -> None:
+            nonlocal steps
+            steps += 1
+
+        found, failed = cg(
+            LinearOperator((size, size), product),
+            np.ravel(right),
+            rtol=tol,
+            maxiter=max_iter,
+            M=preconditioner,
+            callback=count,
+        )
+        return found.reshape(shape), steps, bool(failed)
+
+    def product(self, columns: Array) -> Array:
+        """D columns; K is symmetric, and its transpose needs no copy of columns."""
+        norms = self.design.column_norms[:, None]
+        with threads_for(float(len(columns)) * columns.size * 20):
+            values = self.design.rmatvec(self.root * columns).T * norms
+        return self.t * self.root * values + self.u * columns
 
 
 def _preconditioner(

@@ -17,13 +17,16 @@ import numpy as np
 
 from relvec.basis import BLOCK_ENTRIES, Basis, Functions, as_rows, blocks, evaluated
 from relvec.blockwise import in_order
-from relvec.linalg import available_threads, threads_for
+from relvec.linalg import available_threads, single_threaded, threads_for
 from relvec.lssvm.evidence import Evidence, LeftOut
 from relvec.lssvm.factor import CholeskyFactor, Factor, factored
 from relvec.typing import AnyArray, Array
 
 # Columns evaluated at a time: their rows stay in the processor's cache meanwhile.
 _COLUMNS = 128
+# Rows by which symmetry is judged, and how far from it rounding may be.
+_TRIED, _SYMMETRIC = 200, 1e-8
+_KEPT = 2048  # rows of a factor that stays for error bars, 34 MB
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +45,16 @@ class DualSystem:
     def root(self) -> Array:
         """V^½ (N,)."""
         return np.sqrt(self.weight)
+
+    def check_symmetry(self) -> None:
+        """Refuse a kernel of which some rows tell that it is not symmetric."""
+        some = np.linspace(0, len(self) - 1, min(len(self), _TRIED)).astype(np.intp)
+        K = _values(self.functions.subset(some), as_rows(self.rows[some]))
+        if np.max(np.abs(K - K.T)) > _SYMMETRIC * np.max(np.abs(K), initial=0.0):
+            raise ValueError(
+                "the kernel is not symmetric, k(x, z) ≠ k(z, x), which an LS-SVM needs "
+                "it to be: give (K + K.T) / 2, or use RVR or RVC, which take any kernel"
+            )
 
     def kernel_matrix(self) -> Array:
         """V^½KV^½, its lower triangle, column-major."""
@@ -67,17 +80,21 @@ class DualSystem:
     def solved(self, targets: Array, C: float) -> "DualSolution":
         """b and α for targets (N, K)."""
         t = min(C, 1.0)
+        factor = self.factored(t, t / C)
+        with threads_for(len(self) ** 3 / 3):
+            return _eliminated(self, factor, targets, t, t / C + factor.shift)
+
+    def factored(self, t: float, u: float) -> Factor:
+        """Of D, or of one a little larger."""
 
         def matrix() -> Array:
             made = self.kernel_matrix()
             if t != 1:
                 made *= t
-            made[np.diag_indices(len(made))] += t / C
+            made[np.diag_indices(len(made))] += u
             return made
 
-        factor = factored(matrix, definite=self.functions.positive_definite)
-        with threads_for(len(self) ** 3 / 3):
-            return _eliminated(self, factor, targets, t, t / C + factor.shift)
+        return factored(matrix, definite=self.functions.positive_definite)
 
 
 def _values(functions: Functions, rows: AnyArray) -> Array:
@@ -132,14 +149,29 @@ class DualSolution:
         """y − f (N, K), which are α/(CV)."""
         return np.asarray(self.u * self.reduced / self.system.root[:, None])
 
+    def judged(self, count: int) -> LeftOut:
+        """The last rows as all others predict them, for little: by a corner of L.
+
+        (LLᵀ)⁻¹ has (L_mmL_mmᵀ)⁻¹ for its last corner.
+        """
+        if count >= len(self.system) or not isinstance(self.factor, CholeskyFactor):
+            return self.left_out
+        last = slice(-count, None)
+        corner = CholeskyFactor(np.asfortranarray(self.factor.lower[last, last]))
+        return self._remaining(corner.inverse_diagonal(), last)
+
     @cached_property
     def left_out(self) -> LeftOut:
         """Rows as all others predict them."""
         with threads_for(len(self.system) ** 3 / 3):
-            remaining = self.factor.inverse_diagonal()
+            return self._remaining(self.factor.inverse_diagonal(), slice(None))
+
+    def _remaining(self, diagonal: Array, rows: slice) -> LeftOut:
+        """From diag(D⁻¹) of some rows."""
         if self.system.intercept:
-            remaining = remaining - self.g**2 / self.q
-        return LeftOut(self.residual, self.u * remaining, self.system.weight)
+            diagonal = diagonal - self.g[rows] ** 2 / self.q
+        weight = self.system.weight[rows]
+        return LeftOut(self.residual[rows], self.u * diagonal, weight)
 
     def evidence(self) -> Evidence:
         """Of the targets."""
@@ -158,7 +190,7 @@ class DualSolution:
 
     @property
     def spread(self) -> "DualSpread | None":
-        """For error bars; a kernel that is not positive definite has none."""
+        """For error bars; a matrix that is not positive definite has none."""
         if not isinstance(self.factor, CholeskyFactor):
             return None
         return DualSpread(self.system, (self.t, self.u), self.g, self.q, self.factor)
@@ -167,8 +199,8 @@ class DualSolution:
 class DualSpread:
     """Variances of an LS-SVM's values, in units of 1/μ.
 
-    The factor is as large as the kernel matrix: it is no part of a pickled model, and
-    made again if it is asked for.
+    The factor is as large as the kernel matrix: it is no part of a pickled model, nor
+    kept of many rows, and made again if it is asked for.
     """
 
     def __init__(
@@ -180,7 +212,7 @@ class DualSpread:
         factor: CholeskyFactor,
     ) -> None:
         self.system, self.scales, self.g, self.q = system, scales, g, q
-        self._factor: CholeskyFactor | None = factor
+        self._factor = factor if len(system) <= _KEPT else None
 
     def __getstate__(self) -> dict[str, object]:
         return {**vars(self), "_factor": None}
@@ -189,9 +221,8 @@ class DualSpread:
     def factor(self) -> CholeskyFactor:
         """Of D."""
         if self._factor is None:
-            t, u = self.scales
-            nothing = np.zeros((len(self.system), 0))
-            found = self.system.solved(nothing, t / u).factor
+            with single_threaded():
+                found = self.system.factored(*self.scales)
             assert isinstance(found, CholeskyFactor)
             self._factor = found
         return self._factor

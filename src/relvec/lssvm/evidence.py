@@ -61,6 +61,7 @@ class LeftOut:
     residual: Array  # (N, K) y − f with all rows
     remaining: Array  # (N,) 1 − vh, with h the leverage of one of v such rows
     weight: Array  # (N,) v
+    missing: Array | float = 0.0  # (N,) C·d, of which landmarks know nothing
 
     @cached_property
     def _kept(self) -> Array:
@@ -78,7 +79,7 @@ class LeftOut:
     def inflation(self) -> Array:
         """(N,) variance of these errors, that of the noise being 1."""
         leverage = (1 - self.remaining) / self.weight
-        return np.asarray(1 + leverage / self._kept)
+        return np.asarray(1 + leverage / self._kept + self.missing)
 
     @property
     def mean_square(self) -> float:

@@ -17,8 +17,9 @@ _MOST_ROWS = 8192
 # Of the largest diagonal element, added where there is no factor: a solution of a
 # singular system is off by the shift, and by ε over the shift; √ε is the best of both.
 _SHIFT = float(np.sqrt(np.finfo(float).eps))
-# Entries of the columns of an inverse that are computed at a time, 80 MB.
-_INVERSE_ENTRIES = 10_000_000
+# Columns of an inverse at a time: that of more rows would double what a factor takes.
+_INVERTED = 2048
+_TRIES = 12  # of a shift ten times as large: beyond, no number is right
 
 
 class Factor(Protocol):
@@ -60,16 +61,27 @@ class CholeskyFactor:
     def inverse_diagonal(self) -> Array:
         """‖L⁻¹eᵢ‖²; columns of L⁻¹ are zero above the diagonal."""
         size = len(self.lower)
+        if size <= _INVERTED:
+            inverse = lapack.dtrtri(self.lower, lower=1)[0]
+            return np.einsum("ij,ij->j", inverse, inverse)
         found = np.empty(size)
-        for part in blocks(size, size, _INVERSE_ENTRIES):
-            if part.start == 0 and part.stop == size:
-                inverse = lapack.dtrtri(self.lower, lower=1)[0]
-            else:
-                rest = np.asfortranarray(self.lower[part.start :, part.start :])
-                unit = np.eye(size - part.start, part.stop - part.start, order="F")
-                inverse = lapack.dtrtrs(rest, unit, lower=1, overwrite_b=1)[0]
-            found[part] = np.einsum("ij,ij->j", inverse, inverse)
+        for part in blocks(size, 1, _INVERTED):
+            found[part] = self._inverse_squares(part)
         return found
+
+    def _inverse_squares(self, columns: slice) -> Array:
+        """Of some columns of L⁻¹, block by block from the diagonal on."""
+        start, size = columns.start, len(self.lower)
+        inverse = np.zeros((size - start, columns.stop - start), order="F")
+        for top in range(start, size, _INVERTED):
+            rows = slice(top, min(top + _INVERTED, size))
+            right = np.eye(rows.stop - top, inverse.shape[1], order="F")
+            if top > start:
+                right = -self.lower[rows, start:top] @ inverse[: top - start]
+            corner = self.lower[rows, rows]
+            solved = blas.dtrsm(1.0, corner, right, lower=1)
+            inverse[top - start : rows.stop - start] = solved
+        return np.einsum("ij,ij->j", inverse, inverse)
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,9 +107,8 @@ def factored(matrix: Callable[[], Array], *, definite: bool) -> Factor:
     as little is added to its diagonal as makes one; of another it is LDLᵀ.
     """
     shift = 0.0
-    while True:
+    for _ in range(_TRIES):
         made = matrix()
-        unit = _SHIFT * float(np.abs(np.diagonal(made)).max())
         made[np.diag_indices(len(made))] += shift
         with threads_for(len(made) ** 3 / 3):
             found: Factor | None = cholesky_factor(made, shift)
@@ -107,7 +118,17 @@ def factored(matrix: Callable[[], Array], *, definite: bool) -> Factor:
             found = _indefinite(made, shift)
         if found is not None:
             return found
-        shift = max(10 * shift, unit)
+        del made
+        shift = max(10 * shift, _SHIFT * (_largest(matrix()) or 1.0))
+    raise ValueError(
+        "K + I/C is singular, whatever is added to its diagonal: look at the kernel's "
+        "values, or change C"
+    )
+
+
+def _largest(lower: Array) -> float:
+    """Absolute value, by columns."""
+    return max(float(np.max(np.abs(column))) for column in lower.T)
 
 
 def cholesky_factor(matrix: Array, shift: float = 0.0) -> CholeskyFactor | None:
@@ -133,7 +154,7 @@ def cholesky_factor(matrix: Array, shift: float = 0.0) -> CholeskyFactor | None:
 
 def _indefinite(matrix: Array, shift: float) -> IndefiniteFactor | None:
     """None if the matrix is singular to working precision."""
-    norm = float(np.max(np.abs(np.tril(matrix)).sum(axis=0)))
+    norm = max(float(np.abs(column).sum()) for column in matrix.T)
     work = int(lapack.dsytrf_lwork(len(matrix), lower=1)[0])
     factor, pivots, failed = lapack.dsytrf(matrix, lower=1, lwork=work, overwrite_a=1)
     if failed:

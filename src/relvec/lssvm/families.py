@@ -16,10 +16,19 @@ from typing import ClassVar
 import numpy as np
 from scipy.optimize import brentq
 from scipy.special import log_softmax, softmax
+from scipy.stats import t as student_t
 
 from relvec.likelihoods import gaussian_noise
 from relvec.lssvm.evidence import LeftOut
-from relvec.modelling import ClassDistribution, Regression, TrainingRows, TrainingSet
+from relvec.modelling import (
+    ClassDistribution,
+    Regression,
+    TargetDistribution,
+    TrainingRows,
+    TrainingSet,
+    variance_factor,
+)
+from relvec.parameters import check_fraction
 from relvec.typing import AnyArray, Array, Indices
 
 # Of log S, which is 0 where the noise of targets ±1 is all there is; e⁷ is a thousand.
@@ -30,12 +39,34 @@ _RANGE = 7.0
 _DOUBTED = 1.0
 
 
+class CommonScale(TargetDistribution):
+    """With one scale of function and noise."""
+
+    def interval(self, level: float) -> tuple[Array, Array]:
+        check_fraction("level", level)
+        unit = self.std / np.sqrt(variance_factor(self.degrees_of_freedom))
+        half = student_t.ppf(0.5 + level / 2, self.degrees_of_freedom) * unit
+        return self.mean - half, self.mean + half
+
+
 @dataclass(frozen=True)
 class RealTargets(Regression):
     """y = f(x) + ε, ε Gaussian, as in relevance vector regression."""
 
     needs_left_out: ClassVar[bool] = False
     has_bars: ClassVar[bool] = True
+
+    def predictive(self, mean: Array, variance: Array) -> TargetDistribution:
+        """Student's distribution of all of it where the one scale of all is uncertain.
+
+        Its variance is that of a larger scale, and so are both parts of it.
+        """
+        assert not isinstance(self.noise_variance, str)
+        freedom = self.degrees_of_freedom
+        wider = variance_factor(freedom)
+        return CommonScale(
+            mean[:, 0], wider * variance[:, 0], wider * self.noise_variance, freedom
+        )
 
     def calibrated_on(self, targets: Array, left_out: LeftOut) -> "RealTargets":
         """The noise says it all."""

@@ -18,11 +18,12 @@ from relvec.chance import generator
 from relvec.design.pivots import Pivots, choose_pivots, first_batch
 from relvec.kernels import Kernel
 from relvec.modelling import AtRows, TrainingRows
+from relvec.precision import LEAST_TOLERANCE
 from relvec.typing import AnyArray, Array, Indices
 
 # Of the largest k(x, x): what is left of a landmark beside the others must be more, so
 # that features keep ten digits.
-_INDEPENDENT = 1e-10
+_INDEPENDENT = LEAST_TOLERANCE
 # Rows drawn for every landmark: pivots are hardly better among more, and k-means
 # has that many rows to each mean.
 _ROWS_PER_PIVOT, _ROWS_PER_MEAN = 4, 10
@@ -49,7 +50,7 @@ def landmark_pivots(
     ``relevant`` are those of the rows drawn that a sparse model of the kernel keeps.
     """
     if not isinstance(landmarks, str):
-        pivots = _truncated(_pivots(kernel, as_rows(landmarks)), len(landmarks))
+        pivots = _truncated(_pivots(kernel, as_rows(landmarks)), rank)
         return pivots, np.full(len(pivots), -1)
     times = {"kmeans": _ROWS_PER_MEAN, "pivoted": _ROWS_PER_PIVOT, "uniform": 1}
     drawn, indices = _drawn(rows, times.get(landmarks, len(rows)) * rank)
@@ -98,12 +99,21 @@ def pivots_at(
 
 
 def cholesky_pivots(
-    kernel: Kernel, rows: TrainingRows, rank: int, tol: float, most_entries: float
+    kernel: Kernel,
+    rows: TrainingRows,
+    rank: int,
+    *,
+    tol: float,
+    noise: float,
+    most: float,
 ) -> tuple[Pivots, Indices]:
-    """Pivots until no row drawn has more than ``tol`` of the largest k(x, x) left."""
-    most = max(int(most_entries / max(rank, 1)), rank)
-    X, indices = _drawn(rows, most)
-    return _greedy(kernel, X, indices, rank, seed=rows.seed, tol=tol)
+    """Pivots until ``tol`` of the largest k(x, x), or of the noise, is left of no row.
+
+    The noise is 1/C, to which adds what is left. ``most`` are numbers to be held.
+    """
+    X, indices = _drawn(rows, max(int(most / rank), rank))
+    least = tol * min(_scale(kernel, X), noise)
+    return _greedy(kernel, X, indices, rank, seed=rows.seed, least=least)
 
 
 def _greedy(
@@ -113,10 +123,10 @@ def _greedy(
     rank: int,
     *,
     seed: int,
-    tol: float = _INDEPENDENT,
+    least: float = 0.0,
 ) -> tuple[Pivots, Indices]:
     """Pivots where most is left, in batches; and the numbers of their rows."""
-    least = max(tol, _INDEPENDENT) * _scale(kernel, X)
+    least = max(least, _INDEPENDENT * _scale(kernel, X))
     first = first_batch(len(X), rank, seed)
     pivots, _ = choose_pivots(Pivots.none(kernel, X), X, least, rank, first)
     pivots = _truncated(pivots, rank)

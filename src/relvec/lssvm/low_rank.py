@@ -15,6 +15,7 @@ from relvec.typing import Indices
 
 # Of the budget, for features that are kept from one pass to the next.
 _FEATURES = 0.25
+_LITTLE = 0.01  # of the noise's variance
 
 
 def low_rank(spec: LeastSquares, data: TrainingSet) -> Solved:
@@ -33,19 +34,18 @@ def conjugate(spec: LeastSquares, data: TrainingSet) -> Solved:
     found = solved_by_products(
         design, ridge, by.C, tol=spec.tol, max_iter=spec.max_iter
     )
-    left_out = low.left_out
-    if left_out is not None:
-        left_out = replace(left_out, residual=found.residual)
     return replace(
         low,
+        # What is exact of it leaves a lower bound, of which the scale is exact.
+        evidence=replace(low.evidence, energy=found.energy),
         centres=data.table,
         indices=data.rows.indices,
         coefficients=found.coefficients,
         bias=found.bias,
-        left_out=left_out,
         n_iter=found.n_iter,
         history=by.history,
         converged=found.converged,
+        remarks=found.remarks,
     )
 
 
@@ -56,6 +56,9 @@ def of_rank(
     ridge = ridge.with_digits(C)
     coefficients, bias = ridge.coefficients(C)
     pivots = ridge.features.pivots
+    # Where landmarks miss what matters beside the noise, only rows left out tell how
+    # much noise there is.
+    missing = C * ridge.left > _LITTLE * ridge.count
     return Solved(
         spec=spec,
         data=data,
@@ -67,7 +70,7 @@ def of_rank(
         bias=bias,
         spread=ridge.spread(C),
         evidence=ridge.evidence(C),
-        left_out=ridge.left_out(C) if spec.wants_left_out else None,
+        left_out=ridge.left_out(C) if spec.wants_left_out or missing else None,
     )
 
 
@@ -95,7 +98,9 @@ def _pivots(
     rows, rank = data.rows, spec.rank_for(data.rows)
     if spec.method == "cholesky":
         most = _FEATURES * spec.budget.bytes / 8
-        return cholesky_pivots(kernel, rows, rank, spec.tol, most)
+        return cholesky_pivots(
+            kernel, rows, rank, tol=spec.tol, noise=1 / spec.largest_weight, most=most
+        )
 
     def relevant(kernel: Kernel) -> Indices:
         sparse = Specification(

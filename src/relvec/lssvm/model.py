@@ -51,7 +51,7 @@ class LeastSquaresModel:
 
     def latent(self, X: AnyArray) -> tuple[Array, Array]:
         """Mean and variance of f, (n_rows, outputs) each, in blocks of rows."""
-        X = np.asarray(X)
+        X = self.features.checked(X)
         mean = np.empty((len(X), len(self.bias)))
         variance = np.zeros_like(mean)
         for part in blocks(len(X), max(len(self.basis), X.shape[1])):
@@ -112,8 +112,3 @@ class LeastSquaresModel:
     def remarks(self) -> tuple[str, ...]:
         """What a user should be told besides."""
         return self.fit.remarks
-
-    @property
-    def order(self) -> Indices:
-        """Of functions by the numbers of their rows, as a user reads them."""
-        return np.argsort(self.indices, kind="stable")

@@ -56,10 +56,10 @@ def merged(data: TrainingSet) -> TrainingSet:
     if table.dtype == object:
         return data
     both = np.hstack([table, data.targets])
-    first = np.r_[True, np.any(both[1:] != both[:-1], axis=1)]  # rows are in order
-    if first.all():
+    _, first, place = np.unique(both, axis=0, return_index=True, return_inverse=True)
+    if len(first) == len(both):
         return data
-    chosen = np.flatnonzero(first)
-    fewer = data.subset(chosen)
-    weight = np.add.reduceat(data.weight, chosen)
-    return replace(fewer, rows=replace(fewer.rows, weight=weight))
+    weight = np.asarray(np.bincount(place.ravel(), data.weight), dtype=np.float64)
+    order = np.argsort(first)
+    fewer = data.subset(first[order])
+    return replace(fewer, rows=replace(fewer.rows, weight=weight[order]))

@@ -159,7 +159,7 @@ class Ridge:
 
         def squares(part: slice, F: Array, d: Array) -> Array:
             weight = self.weight[part]
-            found = self._left_out(part, F, path)
+            found = self._left_out(part, F, d, path)
             return np.array([weight.sum() * each.mean_square for each in found])
 
         return np.asarray(sum(self.features.over(squares)) / self.count)
@@ -168,16 +168,17 @@ class Ridge:
         """Rows as all others predict them, by the same features."""
 
         def one(part: slice, F: Array, d: Array) -> LeftOut:
-            return self._left_out(part, F, np.array([C]))[0]
+            return self._left_out(part, F, d, np.array([C]))[0]
 
         parts = list(self.features.over(one))
         return LeftOut(
             np.concatenate([part.residual for part in parts]),
             np.concatenate([part.remaining for part in parts]),
             self.weight,
+            np.concatenate([np.atleast_1d(part.missing) for part in parts]),
         )
 
-    def _left_out(self, part: slice, F: Array, path: Array) -> list[LeftOut]:
+    def _left_out(self, part: slice, F: Array, d: Array, path: Array) -> list[LeftOut]:
         weight, targets = self.weight[part], self.targets[part] - self.target_mean
         z = (F - self.mean) @ self.vectors
         fitted = z @ np.hstack([self.shrunk(C) for C in path])
@@ -185,8 +186,8 @@ class Ridge:
         leverage += 1 / self.count if self.intercept else 0.0
         columns = np.split(fitted, len(path), axis=1)
         return [
-            LeftOut(targets - own, 1 - weight * h, weight)
-            for own, h in zip(columns, leverage.T, strict=True)
+            LeftOut(targets - own, 1 - weight * h, weight, C * d)
+            for own, h, C in zip(columns, leverage.T, path, strict=True)
         ]
 
     def spread(self, C: float) -> "RidgeSpread":

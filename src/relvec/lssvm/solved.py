@@ -11,7 +11,7 @@ from relvec.kernels import Kernel
 from relvec.lssvm.evidence import Evidence, LeftOut
 from relvec.lssvm.model import LeastSquaresModel, Outcome, Spread
 from relvec.lssvm.specification import LeastSquares
-from relvec.modelling import TrainingSet, variance_factor
+from relvec.modelling import TrainingSet
 from relvec.precision import NOISE_FLOOR, TINY
 from relvec.typing import AnyArray, Array, Indices
 
@@ -45,18 +45,19 @@ class Solved:
         scale, noise = self._variances()
         freedom = max(self.evidence.freedom, _LEAST_FREEDOM)
         freedom = freedom if freedom < _MANY else np.inf
-        family = self.spec.family.with_noise(noise * variance_factor(freedom), freedom)
+        family = self.spec.family.with_noise(noise, freedom)
         if self.left_out is not None:
             family = family.calibrated_on(self.data.targets, self.left_out)
+        order = np.argsort(self.indices, kind="stable")  # as a user reads them
         return LeastSquaresModel(
-            basis=Basis.of(self.kernel, self.centres, bias=False),
-            coefficients=self.coefficients,
+            basis=Basis.of(self.kernel, self.centres[order], bias=False),
+            coefficients=self.coefficients[order],
             bias=self.bias + self.data.offset,
             spread=self.spread if family.has_bars else None,
             scale=scale,
             C=self.C,
             family=family,
-            indices=self.indices,
+            indices=self.indices[order],
             features=self.data.rows.features,
             fit=self._outcome(),
         )
@@ -65,10 +66,10 @@ class Solved:
         """1/μ and 1/ζ: of rows left out if they are known, else of most evidence."""
         if self.left_out is None:
             scale = self.evidence.scale
-            return scale, scale / self.C
+            return scale, scale / self.evidence.C
         least = NOISE_FLOOR * float(np.mean(self.evidence.squares))
         noise = max(self.left_out.noise_variance, least, TINY)
-        return noise * self.C, noise
+        return noise * self.evidence.C, noise
 
     def _outcome(self) -> Outcome:
         status = Status.CONVERGED if self.converged else Status.UNSOLVED

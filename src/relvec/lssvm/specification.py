@@ -8,19 +8,20 @@ import numpy as np
 from relvec.design import Budget
 from relvec.design.dictionary import in_words
 from relvec.kernels import Kernel
-from relvec.lssvm.settings import Tuning
+from relvec.lssvm.settings import Tuning, as_path
 from relvec.modelling import TrainingRows
 
 # Rows up to which one factor takes seconds, and what is made of it a minute.
 _MOST_EXACT = 10_000
 # Landmarks unless asked for: as many as take some seconds, O(r²N), between these.
 MOST_RANK, _LEAST_RANK, _WORK = 1500, 500, 5e10
-# Floats for every pair of rows: a factor and what is evaluated beside it; in a search
-# for C the best factor stays while others are made, and pruning has all products.
-_COPIES, _COPIES_TUNING, _COPIES_PRUNING = 1.25, 2.25, 4.0
+# Floats for every pair of rows: a factor and what is evaluated beside it, its inverse
+# where rows are left out; in a search the best factor stays and the last one is judged
+# while another is made, and pruning has all products.
+_COPIES, _COPIES_LEFT_OUT, _COPIES_TUNING, _COPIES_PRUNING = 1.25, 1.0, 1.5, 4.5
 _DEFAULT_BUDGET = Budget(2e9)  # as the estimators have it
-# For every pair of landmarks, and for every row of a block.
-_SQUARES = 6
+# For every pair of landmarks, and for every row and landmark of conjugate gradients.
+_SQUARES, _FEATURES = 6, 3
 
 
 @dataclass(frozen=True)
@@ -47,13 +48,17 @@ class LeastSquares:
         tuned = self.tuning is not None and self.tuning.criterion == "loo"
         return tuned or self.family.needs_left_out
 
+    @property
+    def largest_weight(self) -> float:
+        """The largest C that may be solved for."""
+        if self.tuning is None:
+            return self.C
+        path = self.tuning.C
+        return np.inf if path is None else float(as_path("C", path)[-1])
+
     def method_for(self, rows: TrainingRows) -> str:
         """By name, or what suits for "auto"; what cannot be had is refused."""
-        method, exact = self.method, self._exact_entries(len(rows))
-        definite = self.kernel.positive_definite
-        if method == "auto":
-            few = len(rows) <= _MOST_EXACT and self.budget.holds(exact)
-            method = "exact" if few or not definite else "cholesky"
+        definite, method = self.kernel.positive_definite, self._suiting(len(rows))
         if self.n_support is not None:
             self._check_pruning(method, definite)
         if method == "exact":
@@ -64,12 +69,31 @@ class LeastSquares:
                 "as 'rbf': use method='exact'; a kernel of one's own says so by an "
                 "attribute positive_definite"
             )
-        elif not self.budget.holds(_SQUARES * self.rank_for(rows) ** 2):
-            raise ValueError(
-                f"rank={self.rank_for(rows):,} does not fit into a memory_budget of "
-                f"{self.budget.words}: lower it or raise memory_budget"
-            )
+        else:
+            self._check_rank(rows, method)
         return method
+
+    def _suiting(self, n_rows: int) -> str:
+        """What "auto" is; any other method is itself."""
+        if self.method != "auto":
+            return self.method
+        if not isinstance(self.landmarks, str) or self.landmarks != "uniform":
+            return "nystrom"
+        few = n_rows <= _MOST_EXACT and self.budget.holds(self._exact_entries(n_rows))
+        return "exact" if few or not self.kernel.positive_definite else "cholesky"
+
+    def _check_rank(self, rows: TrainingRows, method: str) -> None:
+        rank = self.rank_for(rows)
+        drawn = rank if isinstance(self.landmarks, str) else len(self.landmarks)
+        needed = _SQUARES * float(max(rank, drawn)) ** 2
+        if method == "cg":  # which holds rows, and their features several times
+            needed += len(rows) * (rows.n_features + _FEATURES * float(rank))
+        if not self.budget.holds(needed):
+            raise ValueError(
+                f"rank={max(rank, drawn):,} takes {in_words(8 * needed)} for "
+                f"method={method!r}, and memory_budget is {self.budget.words}: lower "
+                "it or raise memory_budget"
+            )
 
     @staticmethod
     def _check_pruning(method: str, definite: bool) -> None:
@@ -96,11 +120,18 @@ class LeastSquares:
         )
 
     def _exact_entries(self, n_rows: int) -> float:
-        copies = _COPIES if self.tuning is None else _COPIES_TUNING
+        copies = _COPIES + _COPIES_LEFT_OUT * self.wants_left_out
+        copies += _COPIES_TUNING * (self.tuning is not None)
         copies += _COPIES_PRUNING * (self.n_support is not None)
         return copies * float(n_rows) ** 2
 
     def rank_for(self, rows: TrainingRows) -> int:
         """Landmarks at most."""
-        suits = int(np.clip(np.sqrt(_WORK / len(rows)), _LEAST_RANK, MOST_RANK))
-        return min(suits if self.rank is None else self.rank, len(rows))
+        if self.rank is not None:
+            return min(self.rank, len(rows))
+        if not isinstance(self.landmarks, str):
+            return len(self.landmarks)
+        suits = np.clip(np.sqrt(_WORK / len(rows)), _LEAST_RANK, MOST_RANK)
+        each = _SQUARES * suits + _FEATURES * len(rows) * (self.method == "cg")
+        affordable = min(self.budget.bytes / 8 / each, suits)
+        return int(np.clip(affordable, 1, len(rows)))

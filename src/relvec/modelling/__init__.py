@@ -37,7 +37,11 @@ from relvec.modelling.leave_one_out import equal_pairs, judged
 from relvec.modelling.lost_classes import remark_on_lost_classes
 from relvec.modelling.monitor import Monitor, heard, logged, logger, silent
 from relvec.modelling.pairwise import Fit, PairwiseModel, fit_pairwise
-from relvec.modelling.predictive import ClassDistribution, variance_factor
+from relvec.modelling.predictive import (
+    ClassDistribution,
+    TargetDistribution,
+    variance_factor,
+)
 from relvec.modelling.specification import Specification
 from relvec.modelling.training_rows import (
     Features,
@@ -73,6 +77,7 @@ __all__ = [
     "Scheme",
     "Softmax",
     "Specification",
+    "TargetDistribution",
     "TrainingRows",
     "TrainingSet",
     "calibrated",

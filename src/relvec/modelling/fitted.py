@@ -64,12 +64,7 @@ class FittedModel:
 
         Of coupled outputs the covariance, (n_rows, outputs, outputs).
         """
-        X = np.asarray(X)
-        if X.ndim != 2 or X.shape[1] != self.features.number:
-            raise ValueError(
-                f"X has shape {X.shape}: give a table of {self.features.number} "
-                "features, as the model was fitted on"
-            )
+        X = self.features.checked(X)
         mean = np.empty((len(X), len(self.posterior.mean)))
         variance = np.empty((len(X), *self.posterior.spread_shape))
         evaluate = self.basis.sparse if self.basis.compact else self.basis

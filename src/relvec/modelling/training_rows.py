@@ -26,6 +26,16 @@ class Features:
     number: int
     names: tuple[str, ...] | None = None
 
+    def checked(self, X: AnyArray) -> AnyArray:
+        """Rows with these columns; or refuse."""
+        X = np.asarray(X)
+        if X.ndim != 2 or X.shape[1] != self.number:
+            raise ValueError(
+                f"X has shape {X.shape}: give a table of {self.number} "
+                "features, as the model was fitted on"
+            )
+        return X
+
 
 @dataclass(frozen=True)
 class Spread:

@@ -5,8 +5,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from relvec.chance import generator
+from relvec.design import Rows
 from relvec.likelihoods import Likelihood
-from relvec.modelling.training_rows import TrainingRows
+from relvec.modelling.training_rows import Sample, TrainingRows
 from relvec.typing import AnyArray, Array, Indices
 
 
@@ -50,6 +51,19 @@ class TrainingSet:
         chosen = self.rows.drawn(count)
         rows, targets = self.rows.loaded(chosen), self.targets[chosen]
         return replace(self, rows=rows, targets=targets)
+
+    def shuffled(self) -> "TrainingSet":
+        """The same in memory, its rows in an order by chance."""
+        rows, X = self.rows, self.table
+        order = generator(rows.seed, 3).permutation(len(self))
+        moved = replace(
+            rows,
+            rows=Rows.of(X[order]),
+            indices=rows.indices[order],
+            weight=rows.weight[order],
+            sample=Sample.of(X[order], rows.sample.size, rows.seed),
+        )
+        return replace(self, rows=moved, targets=self.targets[order])
 
     def subset(self, chosen: Indices) -> "TrainingSet":
         """Some of the rows, ascending."""
