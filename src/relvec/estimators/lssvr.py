@@ -39,9 +39,10 @@ class LSSVR(RegressorMixin, LeastSquaresMachine):
         How the system is solved: "exact" by a factor of all of it; "nystrom" and
         "cholesky" in the span of ``rank`` kernel functions, those of ``landmarks`` or
         of the pivots of an incomplete Cholesky factor; "cg" by conjugate gradients,
-        which are exact too and hold no matrix that does not fit, preconditioned by
-        "cholesky". "auto" is "exact" for up to 10000 rows that ``memory_budget`` has
-        room for, and "cholesky" beyond.
+        whose weights are exact and which hold no matrix that does not fit,
+        preconditioned by "cholesky". "auto" is "exact" for up to 10000 rows that
+        ``memory_budget`` has room for, "cholesky" beyond, and "nystrom" with
+        ``landmarks`` other than the default.
     landmarks : {"uniform", "pivoted", "kmeans", "relevance"} or array of shape \
 (n_landmarks, n_features), default="uniform"
         Rows of "nystrom": drawn by chance; pivots of an incomplete Cholesky factor of
@@ -60,8 +61,8 @@ class LSSVR(RegressorMixin, LeastSquaresMachine):
         solved for again by all rows. Functions that others describe to ten digits
         leave at once.
     tol : float, default=1e-6
-        Of "cholesky", what may be left of a row's k(x, x) beside the largest; of "cg",
-        the residuals beside the right sides.
+        Of "cholesky", what may be left of a row's k(x, x) beside the largest, or beside
+        1/C if that is less; of "cg", the residuals beside the right sides.
     max_iter : int, default=1000
         Most steps of "cg".
     memory_budget : float or str, default="2GB"
@@ -90,12 +91,13 @@ class LSSVR(RegressorMixin, LeastSquaresMachine):
     method_ : str
         How the system was solved.
     noise_variance_ : float
-        1/ζ: of most evidence given C, or with ``tune="loo"`` as rows left out have it.
+        1/ζ: of most evidence given C; as rows left out have it with ``tune="loo"``, and
+        where landmarks miss some of what there is.
     log_evidence_ : float
         log N(y given b, I/ζ + K/μ) with C = ζ/μ and b integrated out; of a low rank a
         lower bound of it; nan for kernels that are not positive definite.
     leave_one_out_error_ : float
-        Mean squared error of rows predicted by all others, with ``tune="loo"``.
+        Mean squared error of rows predicted by all others, where it was computed.
     tuning_history_ : dict of ndarray
         ``C``, ``width`` (a multiple of the kernel's length scale), ``score`` (the lower
         the better) and ``exact`` (whether by all of K or by a low rank) of all tried.
@@ -115,8 +117,8 @@ class LSSVR(RegressorMixin, LeastSquaresMachine):
 
     Notes
     -----
-    Rows of landmarks that are left out stay landmarks. With "cg" error bars and the
-    leverages of rows are those of the low rank that preconditions it.
+    Rows of landmarks that are left out stay landmarks. With "cg" rows left out, tuning
+    and the shape of error bars are those of the low rank that preconditions it.
 
     References
     ----------

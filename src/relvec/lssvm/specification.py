@@ -16,9 +16,9 @@ _MOST_EXACT = 10_000
 # Landmarks unless asked for: as many as take some seconds, O(r²N), between these.
 MOST_RANK, _LEAST_RANK, _WORK = 1500, 500, 5e10
 # Floats for every pair of rows: a factor and what is evaluated beside it, its inverse
-# where rows are left out; in a search the best factor stays and the last one is judged
-# while another is made, and pruning has all products.
-_COPIES, _COPIES_LEFT_OUT, _COPIES_TUNING, _COPIES_PRUNING = 1.25, 1.0, 1.5, 4.5
+# where rows are left out; in a search the best factor stays while another is made and
+# judged, and pruning has all products.
+_COPIES, _COPIES_LEFT_OUT, _COPIES_TUNING, _COPIES_PRUNING = 1.25, 1.0, 1.0, 4.5
 _DEFAULT_BUDGET = Budget(2e9)  # as the estimators have it
 # For every pair of landmarks, and for every row and landmark of conjugate gradients.
 _SQUARES, _FEATURES = 6, 3

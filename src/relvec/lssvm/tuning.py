@@ -41,15 +41,13 @@ _HALF_STEP = 1.6  # half of such a step, to either side of the best
 Solve = Callable[[float, float], DualSolution]  # of a width and C
 
 
-@dataclass(frozen=True, eq=False)
-class Confirmed:
-    """A width and C of the path, with their score by a factor of K."""
+@dataclass(frozen=True)
+class Trial:
+    """A width and the place of a C on the path, with their score by a factor of K."""
 
     score: float
     width: float
     place: int
-    C: float
-    solution: DualSolution
 
 
 @dataclass(eq=False)
@@ -63,6 +61,8 @@ class Search:
     tried: dict[str, list[float]] = field(
         default_factory=lambda: {name: [] for name in ("C", "width", "score", "exact")}
     )
+    # The best by a factor of K, of which no other stays in memory.
+    kept: tuple[Trial, DualSolution] | None = None
 
     @classmethod
     def of(
@@ -114,10 +114,18 @@ class Search:
         self.tried["score"] += finite.tolist()
         self.tried["exact"] += [exact] * len(path)
 
-    def confirmed(self, solved: Solve) -> "Confirmed":
-        """The best by factors of K, from what was screened."""
+    def confirmed(self, solved: Solve) -> tuple[float, DualSolution]:
+        """The best C by factors of K, from what was screened, with its solution."""
         if not self.tried["score"]:
-            return self._exhausted(solved)
+            self._exhaust(solved)
+        else:
+            self._look_around(solved)
+        assert self.kept is not None
+        best, solution = self.kept
+        return float(self.path[best.place]), solution
+
+    def _look_around(self, solved: Solve) -> None:
+        """From the best width of a low rank."""
         starts = self._starts()
         best, second = self._exactly(*starts[0], solved), None
         for start in starts[1:]:
@@ -125,18 +133,17 @@ class Search:
             best, second = sorted((best, found), key=lambda one: one.score)
             if best is not found and self.tuning.criterion == "loo":
                 break
-        climbed = self._climbed(best, solved)
-        moved = climbed.place - best.place
+        moved = self._climbed(best, solved).place - best.place
         if second is None or not moved or second.score > _CLOSE * best.score:
-            return climbed
+            return
         # Low rank is off by about as much for the width that was nearly as good.
         place = int(np.clip(second.place + moved, 0, len(self.path) - 1))
         other = self._exactly(second.width, place, solved)
-        if other.score < climbed.score:
-            return self._climbed(other, solved)
-        return climbed
+        assert self.kept is not None
+        if other is self.kept[0]:
+            self._climbed(other, solved)
 
-    def _climbed(self, best: "Confirmed", solved: Solve) -> "Confirmed":
+    def _climbed(self, best: Trial, solved: Solve) -> Trial:
         """The best C of a width.
 
         Scores have one minimum along C, as far as it is known: upwards until they rise,
@@ -145,8 +152,8 @@ class Search:
         for step in (1, -1):
             start, place = best.place, best.place + step
             while 0 <= place < len(self.path):
-                found = self._better(best, self._exactly(best.width, place, solved))
-                if found is best:
+                found = self._exactly(best.width, place, solved)
+                if found.score >= best.score:
                     break
                 best, place = found, place + step
             if best.place != start:
@@ -167,28 +174,23 @@ class Search:
             order = order[int(np.argmin(scores.min(axis=1)[order])) :]
         return [(float(widths[row]), int(np.argmin(scores[row]))) for row in order]
 
-    @staticmethod
-    def _better(one: "Confirmed", two: "Confirmed") -> "Confirmed":
-        return two if two.score < one.score else one
-
-    def _exactly(self, width: float, place: int, solved: Solve) -> "Confirmed":
-        """A score by a factor of K, with what it comes from."""
+    def _exactly(self, width: float, place: int, solved: Solve) -> Trial:
+        """A score by a factor of K."""
         solution = solved(width, float(self.path[place]))
-        score = self._exact_score(solution)
-        self._note(width, self.path[place], score, exact=True)
-        return Confirmed(score, width, place, float(self.path[place]), solution)
+        found = Trial(self._exact_score(solution), width, place)
+        self._note(width, self.path[place], found.score, exact=True)
+        if self.kept is None or found.score < self.kept[0].score:
+            self.kept = found, solution
+        return found
 
-    def _exhausted(self, solved: Solve) -> "Confirmed":
-        """The best C of all, for kernels that have no low rank to go by."""
-        best = self._exactly(1.0, 0, solved)
-        for place in range(1, len(self.path)):
-            best = self._better(best, self._exactly(1.0, place, solved))
-        if np.isinf(best.score):
+    def _exhaust(self, solved: Solve) -> None:
+        """All of the path, for kernels that have no low rank to go by."""
+        trials = [self._exactly(1.0, place, solved) for place in range(len(self.path))]
+        if all(np.isinf(trial.score) for trial in trials):
             raise ValueError(
                 "tune='evidence' needs a kernel whose matrix is positive definite, and "
                 "that of this one is not: use tune='loo'"
             )
-        return best
 
     def _exact_score(self, solution: DualSolution) -> float:
         if self.tuning.criterion == "loo":
@@ -219,8 +221,7 @@ class Chosen:
         """C and its solution; what a search has found is looked at by factors."""
         if self.search is None:
             return self.C, solved(self.width, self.C)
-        found = self.search.confirmed(solved)
-        return found.C, found.solution
+        return self.search.confirmed(solved)
 
     @property
     def n_exact(self) -> int:
