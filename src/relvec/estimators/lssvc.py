@@ -69,43 +69,6 @@ class LSSVC(ClassifierMixin, LeastSquaresMachine):
     array([[1., 0., 0.]])
     """
 
-    def __init__(
-        self,
-        kernel: Any = "rbf",
-        *,
-        C: float = 1.0,
-        gamma: Any = "scale",
-        degree: int = 3,
-        coef0: float = 0.0,
-        fit_intercept: bool = True,
-        method: str = "auto",
-        landmarks: Any = "uniform",
-        rank: Any = "auto",
-        tune: Any = None,
-        n_support: Any = None,
-        tol: float = 1e-6,
-        max_iter: int = 1000,
-        memory_budget: Any = "2GB",
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.kernel = kernel
-        self.C = C
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.fit_intercept = fit_intercept
-        self.method = method
-        self.landmarks = landmarks
-        self.rank = rank
-        self.tune = tune
-        self.n_support = n_support
-        self.tol = tol
-        self.max_iter = max_iter
-        self.memory_budget = memory_budget
-        self.random_state = random_state
-        self.verbose = verbose
-
     def _fitted(
         self, X: Any, y: Any, sample_weight: Any, monitor: Monitor
     ) -> LeastSquaresModel:
