@@ -18,7 +18,7 @@ MOST_RANK, _LEAST_RANK, _WORK = 1500, 500, 5e10
 # Floats for every pair of rows: a factor and what is evaluated beside it, its inverse
 # where rows are left out; in a search the best factor stays while another is made and
 # judged, and pruning has all products.
-_COPIES, _COPIES_LEFT_OUT, _COPIES_TUNING, _COPIES_PRUNING = 1.25, 1.0, 1.0, 4.5
+_COPIES, _COPIES_LEFT_OUT, _COPIES_TUNING, _COPIES_PRUNING = 1.25, 1.0, 1.0, 6.0
 _DEFAULT_BUDGET = Budget(2e9)  # as the estimators have it
 # For every pair of landmarks, and for every row and landmark of conjugate gradients.
 _SQUARES, _FEATURES = 6, 3
