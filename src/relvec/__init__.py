@@ -1,11 +1,13 @@
 """Relevance vector machines: sparse kernel models with error bars and probabilities."""
 
+from relvec.blockwise import parallel
 from relvec.dictionary import SparseBayes, sparse_bayes
 from relvec.estimators import LSSVC, LSSVR, RVC, RVR, FitWarning
 from relvec.evidence import BottomUp, Hyperprior, Mrvm2, Status, TopDown
 from relvec.kernel_search import Adaptive, LengthScales
 from relvec.lssvm import LeastSquaresModel, Tuning
 from relvec.modelling import FittedModel, Mrvm1, OneAgainstOne, Softmax
+from relvec.partition import Incremental, SplitMerge, WorkingSet
 
 __version__ = "0.1.0"
 
@@ -19,6 +21,7 @@ __all__ = [
     "FitWarning",
     "FittedModel",
     "Hyperprior",
+    "Incremental",
     "LeastSquaresModel",
     "LengthScales",
     "Mrvm1",
@@ -26,9 +29,12 @@ __all__ = [
     "OneAgainstOne",
     "Softmax",
     "SparseBayes",
+    "SplitMerge",
     "Status",
     "TopDown",
     "Tuning",
+    "WorkingSet",
     "__version__",
+    "parallel",
     "sparse_bayes",
 ]

@@ -1,12 +1,23 @@
-"""Work on blocks of rows, several at a time, its results in order."""
+"""Work on parts of the rows, several at a time, its results in order."""
 
+import os
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TypeVar
+from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from numbers import Integral
+from typing import Any, Protocol, TypeVar
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+
+# Parts that are sent ahead of the one waited for, for every worker: one to begin with
+# when another ends. Each is held twice, here and there.
+_AHEAD = 2
+_RENEWALS = 3  # of processes that died, before the work is done here
 
 
 def in_order(
@@ -20,15 +31,213 @@ def in_order(
     if n_threads <= 1:
         yield from map(work, items)
         return
-    waiting: deque[Future[Result]] = deque()
     with ThreadPoolExecutor(n_threads) as executor:
+        yield from Pool(executor, n_threads).map(work, items)
+
+
+class Engine(Protocol):
+    """Who does the work."""
+
+    def map(
+        self, work: Callable[[Item], Result], items: Iterable[Item]
+    ) -> Iterator[Result]:
+        """Results in the order of the items."""
+
+
+class Here:
+    """The process itself, one item after another."""
+
+    def map(
+        self, work: Callable[[Item], Result], items: Iterable[Item]
+    ) -> Iterator[Result]:
+        return map(work, items)
+
+
+@dataclass
+class Pool:
+    """The workers of an executor.
+
+    Work is a function of its item alone: what a worker that died had not finished is
+    done again, by others or here, with the same result.
+    """
+
+    executor: Executor
+    ahead: int
+    renewed: Callable[[], Executor] | None = None  # in the place of one that broke
+    renewals: int = field(default=0, init=False)
+
+    def map(
+        self, work: Callable[[Item], Result], items: Iterable[Item]
+    ) -> Iterator[Result]:
+        waiting: deque[tuple[Item, Future[Result] | None]] = deque()
         try:
             for item in items:
-                waiting.append(executor.submit(work, item))
-                if len(waiting) > n_threads:
+                waiting.append((item, self._submitted(work, item)))
+                if len(waiting) > self.ahead:
+                    yield self._result(work, *waiting.popleft())
+            while waiting:
+                yield self._result(work, *waiting.popleft())
+        finally:
+            for _, future in waiting:
+                if future is not None:
+                    future.cancel()
+
+    def _submitted(
+        self, work: Callable[[Item], Result], item: Item
+    ) -> Future[Result] | None:
+        """None where there is no worker left to take it."""
+        try:
+            return self.executor.submit(work, item)
+        except BrokenExecutor:
+            return None
+        except RuntimeError as error:
+            raise ValueError(
+                f"the executor given to relvec.parallel takes no work ({error}): use "
+                "it before it is shut down"
+            ) from error
+
+    def _result(
+        self,
+        work: Callable[[Item], Result],
+        item: Item,
+        future: Future[Result] | None,
+    ) -> Result:
+        if future is not None:
+            try:
+                return future.result()
+            except BrokenExecutor:
+                pass
+        return self._again(work, item)
+
+    def _again(self, work: Callable[[Item], Result], item: Item) -> Result:
+        if self.renewed is not None and self.renewals < _RENEWALS:
+            try:
+                return self.executor.submit(work, item).result()
+            except BrokenExecutor:
+                self.executor = self.renewed()
+                self.renewals += 1
+                return self._again(work, item)
+        if self.renewals <= _RENEWALS:
+            self.renewals = _RENEWALS + 1
+            warnings.warn(
+                "a worker process ended abruptly, so the rest is computed here; if it "
+                "ran out of memory, use fewer workers or smaller blocks",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+        return work(item)
+
+
+class Cluster:
+    """The workers of a Dask client, who repeats what a worker that died had to do."""
+
+    def __init__(self, client: Any) -> None:
+        if client.status != "running":
+            raise ValueError(
+                f"the Dask client is {client.status}: connect one that is running"
+            )
+        self.client = client
+
+    def map(
+        self, work: Callable[[Item], Result], items: Iterable[Item]
+    ) -> Iterator[Result]:
+        ahead = _AHEAD * max(1, sum(self.client.nthreads().values()))
+        waiting: deque[Any] = deque()
+        try:
+            for item in items:
+                waiting.append(self.client.submit(work, item, pure=False))
+                if len(waiting) > ahead:
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()
         finally:
             for future in waiting:
                 future.cancel()
+
+
+_ENGINE: ContextVar[Engine | None] = ContextVar("relvec engine", default=None)
+
+
+def engine() -> Engine:
+    """Who does the work in this context."""
+    return _ENGINE.get() or Here()
+
+
+@contextmanager
+def parallel(workers: Any) -> Iterator[None]:
+    """Let work on partitions and blocks of rows be done by several workers.
+
+    It is a matter of where a fit runs, not of what is fitted: results have the same
+    bits whoever computes them, and no estimator keeps it.
+
+    Parameters
+    ----------
+    workers : int, concurrent.futures.Executor or dask.distributed.Client
+        A number of processes, which end with the context, -1 for one per core; any
+        executor of threads or processes; or the client of a Dask cluster.
+
+    Notes
+    -----
+    It serves fits with ``partition``, whose parts are independent of each other. A
+    worker that dies is replaced and its work done again; where that is not possible,
+    the rest is computed in this process. Rows of a Dask collection are worked on where
+    they are, whatever is given here.
+
+    Examples
+    --------
+    >>> from concurrent.futures import ThreadPoolExecutor
+    >>> import relvec
+    >>> from relvec.data import noisy_sinc
+    >>> X, y = noisy_sinc(400, seed=0)
+    >>> model = relvec.RVR(gamma=1 / 9, partition="split-merge", partition_size=100)
+    >>> with ThreadPoolExecutor(2) as executor, relvec.parallel(executor):
+    ...     model = model.fit(X, y)
+    >>> len(model.relevance_) < 12
+    True
+    """
+    with _made(workers) as chosen:
+        token = _ENGINE.set(chosen)
+        try:
+            yield
+        finally:
+            _ENGINE.reset(token)
+
+
+@contextmanager
+def _made(workers: Any) -> Iterator[Engine]:
+    if isinstance(workers, Integral) and not isinstance(workers, bool):
+        count = _count(int(workers))
+        if count == 1:
+            yield Here()
+            return
+        pool = Pool(_processes(count), _AHEAD * count, lambda: _processes(count))
+        try:
+            yield pool
+        finally:
+            pool.executor.shutdown(wait=True)
+    elif isinstance(workers, Executor):
+        number = getattr(workers, "_max_workers", None) or os.cpu_count() or 1
+        yield Pool(workers, _AHEAD * number)
+    elif hasattr(workers, "submit") and hasattr(workers, "scheduler_info"):
+        yield Cluster(workers)
+    else:
+        raise TypeError(
+            "parallel takes a number of processes, an executor of concurrent.futures "
+            f"or a Dask client; got {type(workers).__name__}"
+        )
+
+
+def _count(workers: int) -> int:
+    if workers == -1:
+        return os.cpu_count() or 1
+    if workers < 1:
+        msg = f"give at least one worker, or -1 for one per core; got {workers}"
+        raise ValueError(msg)
+    return workers
+
+
+def _processes(count: int) -> Executor:
+    """That import no script again and are told what a script has defined."""
+    from joblib.externals.loky import ProcessPoolExecutor  # noqa: PLC0415
+
+    return ProcessPoolExecutor(count)

@@ -1,11 +1,12 @@
 """Rows in blocks: what a fit on more rows than memory holds is given."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeGuard, runtime_checkable
+from typing import Any, Protocol, TypeGuard, TypeVar, runtime_checkable
 
 import numpy as np
 
+from relvec.blockwise import engine
 from relvec.data.checks import (
     Place,
     check_finite,
@@ -17,6 +18,9 @@ from relvec.data.roles import Roles
 from relvec.data.rows import TableRows, contiguous
 from relvec.parameters import check_count
 from relvec.typing import AnyArray, Array
+
+Result = TypeVar("Result")
+State = TypeVar("State")
 
 # Numbers in a block: 16 megabytes of float64, enough to keep BLAS busy.
 _BLOCK_ENTRIES = 2_000_000
@@ -85,6 +89,44 @@ class RowBlocks(Protocol):
         """Whether the rows can be gone through more than once."""
 
     def __iter__(self) -> Iterator[Block]: ...
+
+
+@runtime_checkable
+class Elsewhere(RowBlocks, Protocol):
+    """Blocks that are worked on where they are."""
+
+    def each(self, work: Callable[[tuple[int, Block]], Result]) -> Iterator[Result]:
+        """The work on every block and its number, in their order."""
+
+    def fold(
+        self, work: Callable[[State, tuple[int, Block]], State], state: State
+    ) -> State:
+        """The work on one after another, each beginning with what is so far."""
+
+
+def is_elsewhere(X: object) -> TypeGuard[Elsewhere]:
+    """Whether rows are worked on where they are."""
+    return is_row_blocks(X) and isinstance(X, Elsewhere)
+
+
+def each_block(
+    blocks: RowBlocks, work: Callable[[tuple[int, Block]], Result]
+) -> Iterator[Result]:
+    """The work on every block and its number, by whoever does it in this context."""
+    if is_elsewhere(blocks):
+        return blocks.each(work)
+    return engine().map(work, enumerate(blocks))
+
+
+def fold_blocks(
+    blocks: RowBlocks, work: Callable[[State, tuple[int, Block]], State], state: State
+) -> State:
+    """The work on one block after another, each beginning with what is so far."""
+    if is_elsewhere(blocks):
+        return blocks.fold(work, state)
+    for numbered in enumerate(blocks):
+        state = work(state, numbered)
+    return state
 
 
 def rows_per_block(block_rows: Any, n_features: int) -> int:

@@ -12,6 +12,10 @@ OPTIONAL = (
     "length_scales_",
     "feature_relevance_",
     "leave_one_out_error_",
+    "n_partitions_",
+    "partition_history_",
+    "partition_size_",
+    "sparseness_ratio_",
     "tuning_history_",
 )
 
@@ -26,6 +30,14 @@ def fitted_attributes(model: Any) -> dict[str, Any]:
         "length_scales_": model.learned.length_scales,
         "feature_relevance_": model.learned.feature_relevance,
     }
+    parts = model.partition
+    if parts is not None:
+        learned |= {
+            "partition_size_": parts.size,
+            "n_partitions_": parts.number,
+            "sparseness_ratio_": parts.sparseness_ratio,
+            "partition_history_": parts.history,
+        }
     return {
         "model_": model,
         "relevance_": model.indices,

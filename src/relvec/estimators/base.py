@@ -7,19 +7,23 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from relvec.data import is_row_blocks
+from relvec.data import RowBlocks, is_elsewhere, is_row_blocks
 from relvec.design import DESIGNS, Budget
 from relvec.estimators.attributes import fitted_attributes
 from relvec.estimators.kernel_model import KernelModel
 from relvec.estimators.kernels import KernelChoice
 from relvec.estimators.validation import (
+    MOST_CANDIDATES,
     as_centres,
     check_candidates,
+    check_nothing_beside,
     is_centres,
     n_drawn,
+    note_features,
 )
 from relvec.evidence import Deadline, Limits, Solver, as_solver
 from relvec.kernel_search import (
+    Adaptive,
     Learning,
     LengthScales,
     as_learning,
@@ -34,6 +38,7 @@ from relvec.modelling import (
     FittedModel,
     Given,
     InColumns,
+    Monitor,
     Specification,
     TrainingRows,
     fit,
@@ -44,6 +49,15 @@ from relvec.parameters import (
     check_count,
     check_flag,
     check_positive,
+)
+from relvec.partition import (
+    RowsElsewhere,
+    Survey,
+    as_partition,
+    check_partition_size,
+    check_size,
+    divide_and_conquer,
+    fit_partitioned,
 )
 from relvec.typing import AnyArray
 
@@ -60,6 +74,7 @@ class SparseKernelModel(KernelModel):
         check_flag("warm_start", self.warm_start)
         check_choice("design", self.design, DESIGNS)
         check_candidates(self.candidates)
+        self._check_partition()
         check_positive("tol", self.tol)
         check_count("max_iter", self.max_iter)
         if self.max_seconds is not None:
@@ -70,6 +85,29 @@ class SparseKernelModel(KernelModel):
                 "False leaves out: set fit_intercept=True or its init to 'projection'"
             )
         self._check_candidates_count(self._kernel_choice)
+
+    def _check_partition(self) -> None:
+        """Refuse what has no rows to centre functions on, or no one kernel."""
+        check_partition_size(self.partition_size)
+        if as_partition(self.partition) is None:
+            if self.partition_size != "auto":
+                raise ValueError(
+                    f"partition_size={self.partition_size!r} has no use without "
+                    "partition: give both, or none"
+                )
+            return
+        if self._kernel_choice.selects_columns or is_centres(self.candidates):
+            raise ValueError(
+                "a partition is rows and the functions centred on them, and here "
+                "functions are the columns of X or at centres given: leave out "
+                "partition, or give a kernel of two rows and no centres"
+            )
+        if n_kernels(self._learning, 1) > 1 or isinstance(self._learning, Adaptive):
+            raise ValueError(
+                f"kernel_learning={self.kernel_learning!r} gives every function a "
+                "width of its own, which partitions do not pass on: choose 'width', "
+                "'ard' or 'auto', or leave out partition"
+            )
 
     def _check_candidates_count(self, choice: KernelChoice) -> None:
         """Refuse candidates that the columns of X would make no use of."""
@@ -101,8 +139,52 @@ class SparseKernelModel(KernelModel):
     @property
     def _fit_function(self) -> Fit:
         """What fits one model, with its kernels as they are or learned."""
-        learning = self._learning
+        learning, partition = self._learning, as_partition(self.partition)
+        if partition is not None:
+            return partial(fit_partitioned, partition, self.partition_size, learning)
         return fit if learning is None else partial(learn, learning)
+
+    def _goes_elsewhere(self, X: Any) -> bool:
+        """Whether rows stay where they are, and sums over them are all that comes."""
+        return is_elsewhere(X) or (is_row_blocks(X) and self.partition is not None)
+
+    def _surveyed(self, X: RowBlocks, *others: Any, classes: bool) -> Survey:
+        """A first look at such rows, nothing else of which is kept."""
+        check_nothing_beside(*others)
+        if self._kernel_choice.selects_columns or is_centres(self.candidates):
+            raise ValueError(
+                "rows that stay where they are have functions centred on some of them: "
+                "leave out candidates that are centres, and kernels that take columns"
+            )
+        note_features(self, X.n_features, X.feature_names)
+        return Survey.of(X, classes=classes)
+
+    def _fitted_elsewhere(
+        self,
+        blocks: RowBlocks,
+        survey: Survey,
+        family: Family,
+        deadline: Deadline,
+        monitor: Monitor,
+    ) -> FittedModel:
+        """The model of rows that stay where they are."""
+        size, own = self.partition_size, isinstance(self.candidates, Integral)
+        if not isinstance(size, str):
+            check_size(size, survey.n_counted, family.labels)
+        source = RowsElsewhere.of(
+            blocks,
+            survey,
+            family,
+            centred=family.labels is None and bool(self.fit_intercept),
+            n_drawn=MOST_CANDIDATES if isinstance(size, str) else size,
+            n_centres=int(self.candidates) if own else survey.n_rows,
+            seed=self._seed(),
+        )
+        spec = self._specification(source.sample.rows, family, deadline)
+        partition = as_partition(self.partition or "sample")
+        assert partition is not None
+        given = partition, size, self._learning, spec, source
+        return divide_and_conquer(*given, start=self._start(), monitor=monitor)
 
     def _solver(self) -> Solver:
         return as_solver(self.solver)

@@ -8,6 +8,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
 from relvec.estimators.base import SparseKernelModel
+from relvec.estimators.collections import lazy_on_collections
 from relvec.estimators.kernels import (
     KernelChoice,
     as_list,
@@ -24,6 +25,7 @@ from relvec.estimators.validation import note_features
 from relvec.evidence import Deadline, Solver, check_noise_settings
 from relvec.kernel_search import proposed_kernels
 from relvec.modelling import (
+    FittedModel,
     Monitor,
     Mrvm1,
     PairwiseModel,
@@ -163,6 +165,8 @@ random_state, verbose : object
         multi_class: Any = "auto",
         design: str = "auto",
         candidates: Any = "auto",
+        partition: Any = None,
+        partition_size: Any = "auto",
         tol: float = _DEFAULT_TOL,
         max_iter: int = 10_000,
         max_seconds: float | None = None,
@@ -181,6 +185,8 @@ random_state, verbose : object
         self.multi_class = multi_class
         self.design = design
         self.candidates = candidates
+        self.partition = partition
+        self.partition_size = partition_size
         self.tol = tol
         self.max_iter = max_iter
         self.max_seconds = max_seconds
@@ -232,6 +238,8 @@ random_state, verbose : object
 
     def _fitted(self, X: Any, y: Any, sample_weight: Any, monitor: Monitor) -> Any:
         deadline = Deadline.after(self.max_seconds)
+        if self._goes_elsewhere(X):
+            return self._classes_elsewhere(X, y, sample_weight, deadline, monitor)
         rows, values = self._training_rows(X, y, sample_weight)
         check_classification_targets(values)
         labels, classes = np.unique(values, return_inverse=True)
@@ -251,6 +259,26 @@ random_state, verbose : object
             model, rows, classes, labels, at_rows=spec.centres.are_rows
         )
         return model.remarked(remark)
+
+    def _classes_elsewhere(
+        self, X: Any, y: Any, sample_weight: Any, deadline: Deadline, monitor: Monitor
+    ) -> FittedModel:
+        """The model of rows that stay where they are."""
+        survey = self._surveyed(X, y, sample_weight, classes=True)
+        labels = survey.labels
+        check_several(labels, self)
+        one_against = is_one_against(self.multi_class)
+        family = class_family("auto" if one_against else self.multi_class, labels)
+        if (one_against and len(labels) > 2) or own_solver(self.multi_class):
+            raise ValueError(
+                f"multi_class={self.multi_class!r} needs all rows in memory: 'auto', "
+                "'mrvm1' and 'softmax' do with sums over them"
+            )
+        if family.coupled or family.likelihood.matching is not None:
+            raise ValueError(
+                "a posterior other than 'mode' needs all rows in memory: leave it out"
+            )
+        return self._fitted_elsewhere(X, survey, family, deadline, monitor)
 
     def _kernel_names(self, labels: AnyArray) -> list[Any]:
         """What was given as the kernel of every binary classifier."""
@@ -308,6 +336,7 @@ random_state, verbose : object
             binaries.append(binary)
         return binaries
 
+    @lazy_on_collections
     def decision_function(self, X: Any) -> Array:
         """Log odds of the second of two classes, or log probabilities of several.
 
@@ -329,6 +358,7 @@ random_state, verbose : object
         return self._predictive(X).decision
 
     @available_if(has_probabilities)  # type: ignore[untyped-decorator]
+    @lazy_on_collections
     def predict_proba(self, X: Any) -> Array:
         """Probability of each class, the uncertainty of the weights integrated out.
 
@@ -348,6 +378,7 @@ random_state, verbose : object
         """
         return self._predictive(X).probabilities
 
+    @lazy_on_collections
     def predict(self, X: Any) -> AnyArray:
         """The most probable class of each row, or the one with most votes.
 

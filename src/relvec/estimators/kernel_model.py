@@ -16,6 +16,7 @@ from relvec.estimators.callbacks import (
     Task,
     with_callbacks,
 )
+from relvec.estimators.collections import as_blocks
 from relvec.estimators.kernels import KernelChoice
 from relvec.estimators.outcomes import tell
 from relvec.estimators.validation import (
@@ -44,12 +45,13 @@ class KernelModel(CallbackSupportMixin, BaseEstimator, ABC):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features) or RowBlocks
+        X : array-like of shape (n_samples, n_features), RowBlocks or Dask collection
             Training rows; objects of any kind if the kernel is a function of such.
             For ``kernel="precomputed"`` the matrix of kernel values between them, of
             shape (n_samples, n_samples), or for RVR and RVC with centres of its own, of
             shape (n_samples, candidates). Blocks of rows from :func:`relvec.data.scan`
-            bring their targets and weights along.
+            bring their targets and weights along, and so do the delayed blocks of a
+            list. A Dask array or data frame is worked on where it is.
         y : array-like of shape (n_samples,)
             Targets; left out for blocks.
         sample_weight : array-like of shape (n_samples,), optional
@@ -62,6 +64,7 @@ class KernelModel(CallbackSupportMixin, BaseEstimator, ABC):
         """
         self._check_parameters()
         task = Task(self, X, y, self._attributes)
+        X, y, sample_weight = as_blocks(X, y, sample_weight)
         verbose = int(self.verbose)
         with features_kept(self), heard(verbose):
             model = self._fitted(X, y, sample_weight, logged(verbose, task.search))

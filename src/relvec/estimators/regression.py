@@ -4,6 +4,7 @@ from typing import Any, Literal, overload
 
 from sklearn.base import RegressorMixin
 
+from relvec.estimators.collections import lazy_on_collections
 from relvec.estimators.incremental import IncrementalModel
 from relvec.evidence import Deadline, check_noise_settings
 from relvec.modelling import FittedModel, Monitor, Regression
@@ -202,6 +203,8 @@ default="auto"
         solver: Any = "sequential",
         design: str = "auto",
         candidates: Any = "auto",
+        partition: Any = None,
+        partition_size: Any = "auto",
         noise_variance: Any = "estimate",
         tol: float = 1e-4,
         max_iter: int = 10_000,
@@ -220,6 +223,8 @@ default="auto"
         self.solver = solver
         self.design = design
         self.candidates = candidates
+        self.partition = partition
+        self.partition_size = partition_size
         self.noise_variance = noise_variance
         self.tol = tol
         self.max_iter = max_iter
@@ -240,7 +245,6 @@ default="auto"
         self, X: Any, y: Any, sample_weight: Any, monitor: Monitor
     ) -> FittedModel:
         deadline, start = Deadline.after(self.max_seconds), self._start()
-        rows, values = self._training_rows(X, y, sample_weight, y_numeric=True)
         initial = self._solver().initial_noise_variance
         if start is not None:
             initial = float(start.fit.likelihood.scale[0] ** 2)
@@ -249,6 +253,10 @@ default="auto"
             centred=bool(self.fit_intercept),
             initial_noise_variance=initial,
         )
+        if self._goes_elsewhere(X):
+            survey = self._surveyed(X, y, sample_weight, classes=False)
+            return self._fitted_elsewhere(X, survey, family, deadline, monitor)
+        rows, values = self._training_rows(X, y, sample_weight, y_numeric=True)
         spec = self._specification(rows, family, deadline)
         data = family.encoded(rows, values)
         return self._fit_function(spec, data, start=start, monitor=monitor)
@@ -268,6 +276,7 @@ default="auto"
     @overload
     def predict(self, X: Any, return_std: Literal[True]) -> tuple[Array, Array]: ...
 
+    @lazy_on_collections
     def predict(self, X: Any, return_std: bool = False) -> Array | tuple[Array, Array]:
         """Predict targets, with their standard deviation if asked.
 
@@ -289,6 +298,7 @@ default="auto"
         found = self._predictive(X)
         return (found.mean, found.std) if return_std else found.mean
 
+    @lazy_on_collections
     def predict_interval(self, X: Any, level: float = 0.9) -> tuple[Array, Array]:
         """Bounds between which a target lies with the given probability.
 

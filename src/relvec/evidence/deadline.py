@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -17,6 +17,11 @@ class Deadline:
     def after(cls, seconds: float | None) -> Self:
         """So many seconds from now; None is never."""
         return cls() if seconds is None else cls(perf_counter() + seconds)
+
+    def __reduce__(self) -> Any:
+        # Another process or machine has a clock of its own.
+        left = self.at - perf_counter() if self.limited else None
+        return type(self).after, (left,)
 
     @property
     def passed(self) -> bool:

@@ -89,6 +89,10 @@ class Solver(Parametric, ABC):
         """How few of so many functions end the search."""
         return 0
 
+    def stopping_at(self, n_vectors: int) -> "Solver":
+        """The same but over as soon as so many functions are left; or as it is."""
+        return self
+
     def noise_freedom(self, n_observations: float) -> float:
         """Degrees of freedom of the noise, if it is integrated out; else infinite."""
         return np.inf

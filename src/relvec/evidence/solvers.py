@@ -246,6 +246,9 @@ class TopDown(Solver):
     def min_vectors_of(self, n_basis: int) -> int:
         return as_min_vectors(self.min_vectors, n_basis)
 
+    def stopping_at(self, n_vectors: int) -> "TopDown":
+        return replace(self, min_vectors=n_vectors, polish=False)
+
     @property
     def noise_settings(self) -> list[str]:
         named = _changed(self, "initial_noise_variance", "noise_interval", "noise_from")

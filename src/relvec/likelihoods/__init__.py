@@ -5,10 +5,12 @@ from relvec.likelihoods.base import (
     Matching,
     PseudoObservations,
     at_ceiling,
+    re_estimated,
     refitted,
 )
 from relvec.likelihoods.bernoulli import Bernoulli
 from relvec.likelihoods.gaussian import Gaussian, gaussian_noise, root_mean_square
+from relvec.likelihoods.held_observations import HeldObservations
 from relvec.likelihoods.matched_probit import MatchedProbit
 from relvec.likelihoods.multinomial_probit import MultinomialProbit
 from relvec.likelihoods.softmax import Softmax
@@ -16,6 +18,7 @@ from relvec.likelihoods.softmax import Softmax
 __all__ = [
     "Bernoulli",
     "Gaussian",
+    "HeldObservations",
     "Likelihood",
     "MatchedProbit",
     "Matching",
@@ -24,6 +27,7 @@ __all__ = [
     "Softmax",
     "at_ceiling",
     "gaussian_noise",
+    "re_estimated",
     "refitted",
     "root_mean_square",
 ]

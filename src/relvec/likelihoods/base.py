@@ -150,11 +150,17 @@ def refitted(
     ``more`` is added to both: a prior brings its own, and weights take observations
     away. A parameter of which none are left stays as it is.
     """
+    if likelihood.parameter_ceiling is None:
+        return likelihood
+    count, squares = likelihood.sufficient_statistics(y, eta, sample_weight)
+    return re_estimated(likelihood, count + more[0], squares + more[1])
+
+
+def re_estimated(likelihood: Likelihood, count: Array, squares: Array) -> Likelihood:
+    """The same from statistics that are summed over rows."""
     ceiling = likelihood.parameter_ceiling
     if ceiling is None:
         return likelihood
-    count, squares = likelihood.sufficient_statistics(y, eta, sample_weight)
-    count, squares = count + more[0], squares + more[1]
     present = np.exp(likelihood.log_parameters)
     goal = np.where(count > 0, count, present * squares)
     precision = goal / np.maximum(squares, goal / ceiling)

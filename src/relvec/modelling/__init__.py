@@ -2,7 +2,14 @@
 
 from relvec.modelling.accumulation import Accumulated
 from relvec.modelling.calibration import calibrated
-from relvec.modelling.candidates import AtRows, Candidates, Centres, Given, InColumns
+from relvec.modelling.candidates import (
+    AT_ROWS,
+    AtRows,
+    Candidates,
+    Centres,
+    Given,
+    InColumns,
+)
 from relvec.modelling.coupling import (
     ONE_AGAINST,
     OneAgainstOne,
@@ -23,6 +30,7 @@ from relvec.modelling.fit import (
     fit,
     fit_accumulated,
     fit_candidates,
+    fit_problem,
     fit_with_learned,
     maximised,
 )
@@ -31,6 +39,7 @@ from relvec.modelling.fitted import (
     FittedModel,
     KnownFunctions,
     Learned,
+    PartitionSummary,
     latent_of,
 )
 from relvec.modelling.leave_one_out import equal_pairs, judged
@@ -45,7 +54,11 @@ from relvec.modelling.predictive import (
 from relvec.modelling.specification import Specification
 from relvec.modelling.training_rows import (
     Features,
+    Sample,
+    Spread,
     TrainingRows,
+    check_magnitude,
+    features_of,
     in_arrays,
     in_blocks,
     targets_of,
@@ -53,6 +66,7 @@ from relvec.modelling.training_rows import (
 from relvec.modelling.training_set import TrainingSet
 
 __all__ = [
+    "AT_ROWS",
     "ONE_AGAINST",
     "SINGLE_MODELS",
     "Accumulated",
@@ -73,21 +87,27 @@ __all__ = [
     "Mrvm1",
     "OneAgainstOne",
     "PairwiseModel",
+    "PartitionSummary",
     "Regression",
+    "Sample",
     "Scheme",
     "Softmax",
     "Specification",
+    "Spread",
     "TargetDistribution",
     "TrainingRows",
     "TrainingSet",
     "calibrated",
+    "check_magnitude",
     "class_family",
     "coupling_for",
     "equal_pairs",
+    "features_of",
     "fit",
     "fit_accumulated",
     "fit_candidates",
     "fit_pairwise",
+    "fit_problem",
     "fit_with_learned",
     "heard",
     "in_arrays",

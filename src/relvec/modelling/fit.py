@@ -94,11 +94,24 @@ def fit_accumulated(spec: Specification, accumulated: Accumulated) -> FittedMode
             "parts only inner products are kept: leave it out, or use fit"
         )
     problem, offset = accumulated.problem(spec.family)
-    n_basis, bias = problem.design.shape[1], accumulated.candidates.basis.bias
-    start = spec.solver.starting_precision(n_basis, None)
-    spec, problem = replace(spec, intercept=bias), replace(problem, start=start)
-    named = _Named(accumulated.candidates, accumulated.features, offset)
-    return _searched(spec, problem, named, silent)
+    spec = replace(spec, intercept=accumulated.candidates.basis.bias)
+    named = accumulated.candidates, accumulated.features, offset
+    return fit_problem(spec, problem, *named)
+
+
+def fit_problem(
+    spec: Specification,
+    problem: Problem,
+    candidates: Candidates,
+    features: Features,
+    offset: float,
+    *,
+    start: KnownFunctions | None = None,
+    monitor: Monitor = silent,
+) -> FittedModel:
+    """The model of a problem whose columns are these functions."""
+    problem = _begun(spec, problem, candidates, start)
+    return _searched(spec, problem, _Named(candidates, features, offset), monitor)
 
 
 @dataclass(frozen=True)

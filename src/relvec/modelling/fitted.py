@@ -27,6 +27,16 @@ class Learned:
     history: dict[str, AnyArray] | None = None  # of all that was tried
 
 
+@dataclass(frozen=True, eq=False)
+class PartitionSummary:
+    """How a fit by parts of the rows went."""
+
+    size: int  # P, rows of a partition
+    number: int  # of partitions
+    sparseness_ratio: float  # vectors to rows of a first look; nan without one
+    history: dict[str, AnyArray]  # of every set
+
+
 @dataclass(frozen=True)
 class Beginning:
     """What a fit begins with, for the functions of its dictionary."""
@@ -58,6 +68,7 @@ class FittedModel:
     pruned: Pruned = field(default_factory=Pruned)  # by a search from the top down
     learned: Learned = field(default_factory=Learned)
     remarks: tuple[str, ...] = ()  # what a user should be told besides the status
+    partition: PartitionSummary | None = None  # if it was fitted by parts
 
     def latent(self, X: AnyArray) -> tuple[Array, Array]:
         """Mean and variance of η, (n_rows, outputs) each, in blocks of rows.
@@ -72,6 +83,15 @@ class FittedModel:
             functions = evaluate(X[rows])
             mean[rows], variance[rows] = self.posterior.predict(functions)
         return mean + self.offset, variance
+
+    def predictor(self, X: AnyArray) -> Array:
+        """Φw (n_rows, outputs): the mean of η without the offset."""
+        X = self.features.checked(X)
+        mean = np.empty((len(X), len(self.posterior.mean)))
+        evaluate = self.basis.sparse if self.basis.compact else self.basis
+        for rows in blocks(len(X), max(len(self.basis), X.shape[1])):
+            mean[rows] = evaluate(X[rows]) @ self.posterior.mean.T
+        return mean
 
     def predictive(self, X: AnyArray | RowBlocks) -> Any:
         """The distribution of the targets of some rows, by the family."""

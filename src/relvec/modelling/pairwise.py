@@ -213,6 +213,11 @@ class PairwiseModel:
             length_scales=self._of_functions(_equally_wide(scales)),
         )
 
+    @property
+    def partition(self) -> None:
+        """Each model has its own way to go by parts."""
+        return None
+
     def _by_model(self, parts: list[Array], rest: float) -> Array:
         """Values of every model's functions among those of all."""
         column = {key: place for place, key in enumerate(self._functions)}

@@ -54,8 +54,11 @@ class TrainingSet:
 
     def shuffled(self) -> "TrainingSet":
         """The same in memory, its rows in an order by chance."""
+        return self.reordered(generator(self.rows.seed, 3).permutation(len(self)))
+
+    def reordered(self, order: Indices) -> "TrainingSet":
+        """The same in memory, its rows in this order."""
         rows, X = self.rows, self.table
-        order = generator(rows.seed, 3).permutation(len(self))
         moved = replace(
             rows,
             rows=Rows.of(X[order]),
@@ -69,6 +72,24 @@ class TrainingSet:
         """Some of the rows, ascending."""
         rows = self.rows.subset(chosen)
         return replace(self, rows=rows, targets=self.targets[chosen])
+
+    def joined(self, *others: "TrainingSet") -> "TrainingSet":
+        """With the rows of others, which none of them shares, in memory."""
+        sets = [one for one in (self, *others) if len(one)]
+        if len(sets) <= 1:
+            return sets[0] if sets else self
+        X = np.concatenate([one.table for one in sets])
+        rows = replace(
+            self.rows,
+            rows=Rows.of(X),
+            indices=np.concatenate([one.rows.indices for one in sets]),
+            weight=np.concatenate([one.weight for one in sets]),
+            sample=Sample.of(X, self.rows.sample.size, self.rows.seed),
+            in_memory=True,
+            spread=None,
+        )
+        targets = np.concatenate([one.targets for one in sets])
+        return replace(self, rows=rows, targets=targets)
 
     def folds(self, number: int) -> list[tuple["TrainingSet", "TrainingSet"]]:
         """Rows to fit and rows to judge, each judged once."""

@@ -38,6 +38,14 @@ class Family(Protocol):
     def coupled(self) -> bool:
         """Whether predictions need the covariance of all outputs together."""
 
+    def targets(self, y: AnyArray) -> Array:
+        """Targets as given as those of outputs (N, outputs), before any offset."""
+
+    def starting_likelihood(
+        self, targets: Array, weight: Array, offset: float
+    ) -> Likelihood:
+        """Of targets less an offset, with the parameters to begin with."""
+
     def encoded(self, rows: TrainingRows, y: AnyArray) -> TrainingSet:
         """Rows with their targets as the outputs of a likelihood."""
 

@@ -46,6 +46,14 @@ class ClassFamily(ABC):
         """(N, outputs) for indices of classes."""
         return np.eye(len(self.labels))[indices]
 
+    def targets(self, y: AnyArray) -> Array:
+        return self.outputs(np.searchsorted(self.labels, y))
+
+    def starting_likelihood(
+        self, targets: Array, weight: Array, offset: float
+    ) -> Likelihood:
+        return self.likelihood
+
     def encoded(self, rows: TrainingRows, y: AnyArray) -> TrainingSet:
         return TrainingSet(rows, self.outputs(y), self.likelihood)
 

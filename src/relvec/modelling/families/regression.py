@@ -28,20 +28,23 @@ class Regression:
     price: ClassVar[float] = 0.0
     coupled: ClassVar[bool] = False
 
+    def targets(self, y: AnyArray) -> Array:
+        return as_floats("y", y, 1)[:, None]
+
     def encoded(self, rows: TrainingRows, y: AnyArray) -> TrainingSet:
         values = as_floats("y", y, 1)
         offset = 0.0
         if self.centred:
             offset = float((values * rows.weight).sum() / rows.weight.sum())
         targets = _centred(values, offset)[:, None]
-        noise = gaussian_noise(
-            targets,
-            rows.weight,
-            self.noise_variance,
-            offset,
-            self.initial_noise_variance,
-        )
+        noise = self.starting_likelihood(targets, rows.weight, offset)
         return TrainingSet(rows, targets, noise, offset)
+
+    def starting_likelihood(
+        self, targets: Array, weight: Array, offset: float
+    ) -> Gaussian:
+        initial = self.initial_noise_variance
+        return gaussian_noise(targets, weight, self.noise_variance, offset, initial)
 
     def fitted(self, likelihood: Likelihood, noise_freedom: float) -> "Regression":
         assert isinstance(likelihood, Gaussian)

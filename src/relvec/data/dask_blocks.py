@@ -1,0 +1,275 @@
+"""Rows of Dask collections, worked on where they are."""
+
+import sys
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeVar
+
+import numpy as np
+
+from relvec.data.blocks import Block, make_block
+from relvec.data.checks import Place
+from relvec.data.roles import Choice, Heading, Roles, assign
+from relvec.data.rows import FrameRows, TableRows, array_rows, is_frame
+from relvec.parameters import optional_module
+from relvec.typing import AnyArray
+
+Result = TypeVar("Result")
+State = TypeVar("State")
+
+_AHEAD = 2  # tasks for every thread of the cluster: one to begin with when another ends
+
+
+def is_dask(X: Any) -> bool:
+    """Whether it is a Dask collection, or a list of delayed blocks."""
+    dask = sys.modules.get("dask")
+    if dask is None or isinstance(X, np.ndarray):
+        return False
+    if isinstance(X, list | tuple) and len(X):
+        return all(dask.is_dask_collection(one) for one in X)
+    return bool(dask.is_dask_collection(X))
+
+
+def dask_blocks(X: Any, y: Any = None, weight: Any = None) -> "DaskBlocks":
+    """The blocks of an array, a data frame or a list of delayed blocks."""
+    if isinstance(X, list | tuple):
+        if y is not None or weight is not None:
+            raise ValueError("delayed blocks bring targets and weights: (X, y, weight)")
+        return _of_delayed(list(X))
+    heading = _heading(X)
+    pieces = _pieces(X)
+    columns = [_beside(name, one, X) for name, one in (("y", y), ("weight", weight))]
+    made = partial(_made, assign(heading, Choice()))
+    delayed = optional_module("dask", "Dask collections", "dask").delayed
+    parts = tuple(
+        delayed(made, pure=False)(number, piece, *beside)
+        for number, (piece, *beside) in enumerate(
+            zip(pieces, *(_each(one, len(pieces)) for one in columns), strict=True)
+        )
+    )
+    names = None if heading.names is None else list(heading.names)
+    return DaskBlocks(parts, heading.n_columns, names)
+
+
+@dataclass(frozen=True)
+class DaskBlocks:
+    """Blocks that tasks of a cluster make, each when it is asked for."""
+
+    parts: tuple[Any, ...]  # delayed blocks
+    n_features: int
+    feature_names: list[str] | None
+    repeatable: bool = True
+
+    def __iter__(self) -> Iterator[Block]:
+        return self.each(_itself)
+
+    def each(self, work: Callable[[tuple[int, Block]], Result]) -> Iterator[Result]:
+        """The work on every block, by the workers that hold it."""
+        tasks = (self._task(work, number) for number in range(len(self.parts)))
+        return _computed(tasks)
+
+    def fold(
+        self, work: Callable[[State, tuple[int, Block]], State], state: State
+    ) -> State:
+        """The work on one after another."""
+        for number in range(len(self.parts)):
+            (state,) = _computed([self._task(partial(work, state), number)])
+        return state
+
+    def _task(self, work: Callable[[tuple[int, Block]], Any], number: int) -> Any:
+        dask = optional_module("dask", "Dask collections", "dask")
+        return dask.delayed(_worked, pure=False)(work, number, self.parts[number])
+
+
+def lazily(work: Callable[[Any], Any], X: Any) -> Any:
+    """What a method makes of the rows of a collection: lazy arrays of its results."""
+    array = optional_module("dask.array", "Dask collections", "dask")
+    delayed = optional_module("dask", "Dask collections", "dask").delayed
+    results = work(_example(X))
+    count = len(results) if isinstance(results, tuple) else 1
+    sizes = X.chunks[0] if hasattr(X, "chunks") else [np.nan] * X.npartitions
+    tasks = [delayed(work, nout=count, pure=False)(piece) for piece in _pieces(X)]
+
+    def joined(number: int | None) -> Any:
+        like = np.asarray(results if number is None else results[number])
+        own = [task if number is None else task[number] for task in tasks]
+        return array.concatenate(
+            [
+                array.from_delayed(one, (size, *like.shape[1:]), meta=like[:0])
+                for one, size in zip(own, sizes, strict=True)
+            ],
+            allow_unknown_chunksizes=True,
+        )
+
+    if not isinstance(results, tuple):
+        return joined(None)
+    return tuple(joined(number) for number in range(count))
+
+
+def _example(X: Any) -> Any:
+    """A row like those of a collection."""
+    if hasattr(X, "_meta_nonempty"):
+        return X._meta_nonempty.iloc[:1]
+    return np.zeros((1, X.shape[1]), dtype=X.dtype)
+
+
+def _heading(X: Any) -> Heading:
+    """The columns, as far as a collection tells; or refuse."""
+    if hasattr(X, "columns"):
+        return FrameRows(X._meta).heading("the Dask data frame")
+    if X.ndim != 2:
+        raise ValueError(
+            f"X must have rows and columns; got a Dask array of {X.ndim} dimensions: "
+            "X[:, None] makes a single feature of it"
+        )
+    if X.dtype.kind not in "fiub":
+        msg = f"X must hold real numbers; got a Dask array of type {X.dtype}"
+        raise ValueError(msg)
+    if np.isnan(X.shape[1]):
+        msg = "the number of columns of the Dask array is unknown: give it known ones"
+        raise ValueError(msg)
+    return Heading("the Dask array", None, X.shape[1])
+
+
+def _pieces(X: Any) -> list[Any]:
+    """Delayed rows of every chunk or partition, with all columns."""
+    if hasattr(X, "columns"):
+        return list(X.to_delayed())
+    check_sizes("X", X)
+    if len(X.chunks[1]) > 1:
+        X = X.rechunk({1: -1})
+    return list(X.to_delayed().ravel())
+
+
+def check_sizes(name: str, array: Any) -> None:
+    """Chunks must be of known sizes, so that rows have numbers."""
+    if np.isnan(array.chunks[0]).any():
+        raise ValueError(
+            f"the sizes of {name}'s chunks are unknown: {name}.compute_chunk_sizes() "
+            "finds them; or give a Dask data frame, which needs none"
+        )
+
+
+def _beside(name: str, values: Any, X: Any) -> Any:
+    """Targets or weights in the same parts as the rows; None if there are none."""
+    if values is None:
+        return None
+    if hasattr(X, "columns"):
+        return _partitions_beside(name, values, X)
+    if not is_dask(values):
+        array = optional_module("dask.array", "Dask collections", "dask")
+        values = array.from_array(np.asarray(values), chunks=-1)
+    if hasattr(values, "to_dask_array"):
+        values = values.to_dask_array(lengths=True)
+    check_sizes(name, values)
+    if values.ndim != 1 or values.shape[0] != X.shape[0]:
+        raise ValueError(
+            f"{name} has shape {values.shape} and X {X.shape}: give one value for "
+            "every row"
+        )
+    return list(values.rechunk({0: X.chunks[0]}).to_delayed())
+
+
+def _partitions_beside(name: str, values: Any, X: Any) -> list[Any]:
+    if not hasattr(values, "npartitions") or not hasattr(values, "to_delayed"):
+        raise ValueError(
+            f"{name} must be a Dask series with the partitions of X; got "
+            f"{type(values).__name__}"
+        )
+    if values.npartitions != X.npartitions:
+        raise ValueError(
+            f"{name} has {values.npartitions} partitions and X has {X.npartitions}: "
+            "take both from the same data frame"
+        )
+    return list(np.ravel(values.to_delayed()))
+
+
+def _each(values: list[Any] | None, count: int) -> Iterable[Any]:
+    return [None] * count if values is None else values
+
+
+def _of_delayed(pieces: list[Any]) -> DaskBlocks:
+    """The columns are those of the first block, which is made to see them."""
+    delayed = optional_module("dask", "Dask collections", "dask").delayed
+    (heading,) = _computed([delayed(_heading_of, pure=False)(pieces[0])])
+    roles = assign(heading, Choice())
+    parts = tuple(
+        delayed(_from_tuple, pure=False)(roles, number, piece)
+        for number, piece in enumerate(pieces)
+    )
+    names = None if heading.names is None else list(heading.names)
+    return DaskBlocks(parts, heading.n_columns, names)
+
+
+def _heading_of(piece: Any) -> Heading:
+    rows = piece[0] if isinstance(piece, tuple) else piece
+    return _table_rows(rows, "block 1").heading("block 1")
+
+
+def _from_tuple(roles: Roles, number: int, piece: Any) -> Block:
+    given = piece if isinstance(piece, tuple) else (piece,)
+    if not 1 <= len(given) <= 3:
+        msg = f"block {number + 1} is a tuple of {len(given)}; give (X, y) or (X, y, w)"
+        raise ValueError(msg)
+    X, y, weight = (*given, None, None)[:3]
+    return _made(roles, number, X, y, weight)
+
+
+def _made(roles: Roles, number: int, X: Any, y: Any, weight: Any) -> Block:
+    """A checked block; it may have no rows."""
+    where = f"block {number + 1}"
+    rows = _table_rows(X, where)
+    rows.heading(where).check_same(roles.heading)
+    beside = [None if one is None else _values(one) for one in (y, weight)]
+    place = Place(where)
+    return make_block(rows, roles, place, y=beside[0], weight=beside[1])
+
+
+def _table_rows(X: Any, where: str) -> TableRows:
+    return FrameRows(X) if is_frame(X) else array_rows(X, where)
+
+
+def _values(column: Any) -> AnyArray:
+    return np.asarray(column.to_numpy() if hasattr(column, "to_numpy") else column)
+
+
+def _itself(numbered: tuple[int, Block]) -> Block:
+    return numbered[1]
+
+
+def _worked(work: Callable[[tuple[int, Block]], Any], number: int, block: Block) -> Any:
+    return work((number, block))
+
+
+def _computed(tasks: Iterable[Any]) -> Iterator[Any]:
+    """Results in order, by the client of this context or by Dask's own threads."""
+    client = _client()
+    if client is None:
+        for task in tasks:
+            yield task.compute()
+        return
+    ahead = _AHEAD * max(1, sum(client.nthreads().values()))
+    waiting: deque[Any] = deque()
+    try:
+        for task in tasks:
+            waiting.append(client.compute(task))
+            if len(waiting) > ahead:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        for future in waiting:
+            future.cancel()
+
+
+def _client() -> Any:
+    """The client that Dask would use, if there is one."""
+    distributed = sys.modules.get("distributed")
+    if distributed is None:
+        return None
+    try:
+        return distributed.get_client()
+    except ValueError:
+        return None

@@ -1,0 +1,28 @@
+"""Fitting by parts of the rows, which may be anywhere."""
+
+from relvec.partition.elsewhere import RowsElsewhere
+from relvec.partition.fit import divide_and_conquer, fit_partitioned
+from relvec.partition.settings import (
+    Incremental,
+    Partition,
+    SplitMerge,
+    WorkingSet,
+    as_partition,
+    check_partition_size,
+)
+from relvec.partition.size import check_size
+from relvec.partition.survey import Survey
+
+__all__ = [
+    "Incremental",
+    "Partition",
+    "RowsElsewhere",
+    "SplitMerge",
+    "Survey",
+    "WorkingSet",
+    "as_partition",
+    "check_partition_size",
+    "check_size",
+    "divide_and_conquer",
+    "fit_partitioned",
+]

@@ -1,0 +1,218 @@
+"""Rows that stay where they are: in a file, in other processes, on a cluster."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TypeVar
+
+import numpy as np
+
+from relvec.chance import generator
+from relvec.data import Block, RowBlocks, each_block, fold_blocks
+from relvec.design import Rows
+from relvec.likelihoods import Likelihood
+from relvec.modelling import (
+    AT_ROWS,
+    Candidates,
+    Family,
+    Features,
+    FittedModel,
+    Monitor,
+    Sample,
+    Specification,
+    TrainingRows,
+    TrainingSet,
+    calibrated,
+    features_of,
+    targets_of,
+)
+from relvec.partition.parts import Parts, alone, dealt
+from relvec.partition.survey import Survey
+from relvec.partition.weighing import weighed
+from relvec.typing import Array, Indices
+
+Result = TypeVar("Result")
+State = TypeVar("State")
+
+# Functions that all rows are asked about, if that is for us to choose: time grows with
+# their square. Beside those of a model there are at least so many others.
+_FUNCTIONS, _OTHERS = 500, 100
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """From a block to a training set, wherever that is done."""
+
+    family: Family
+    features: Features
+    offset: float
+    likelihood: Likelihood
+    starts: tuple[int, ...]  # number of the first row of every block
+    n_drawn: int  # rows of a set that functions may be centred on
+    seed: int
+
+    def __call__(self, numbered: tuple[int, Block]) -> TrainingSet:
+        number, block = numbered
+        X, y = block.X, targets_of(block)
+        weight = np.ones(len(X)) if block.weight is None else block.weight
+        counted = np.flatnonzero(weight)
+        if len(counted) < len(X):
+            X, y, weight = X[counted], y[counted], weight[counted]
+        rows = TrainingRows(
+            rows=Rows.of(X),
+            indices=self.starts[number] + counted,
+            weight=weight,
+            features=self.features,
+            sample=Sample.of(X, self.n_drawn, self.seed),
+            in_memory=True,
+            seed=self.seed,
+        )
+        targets = self.family.targets(y) - self.offset
+        return TrainingSet(rows, targets, self.likelihood, self.offset)
+
+
+@dataclass(frozen=True)
+class InBlocks:
+    """Parts that are blocks."""
+
+    blocks: RowBlocks
+    encoding: Encoding
+
+    def each(self, work: Callable[[TrainingSet], Result]) -> Iterator[Result]:
+        return each_block(self.blocks, partial(_encoded, self.encoding, work))
+
+    def fold(self, work: Callable[[State, TrainingSet], State], state: State) -> State:
+        return fold_blocks(self.blocks, partial(_onwards, self.encoding, work), state)
+
+
+def _onwards(
+    encoding: Encoding,
+    work: Callable[[State, TrainingSet], State],
+    state: State,
+    numbered: tuple[int, Block],
+) -> State:
+    return alone(partial(work, state), encoding(numbered))
+
+
+def _encoded(
+    encoding: Encoding,
+    work: Callable[[TrainingSet], Result],
+    numbered: tuple[int, Block],
+) -> Result:
+    return alone(work, encoding(numbered))
+
+
+@dataclass(frozen=True)
+class RowsElsewhere:
+    """All rows, of which some that were drawn are in memory."""
+
+    blocks: RowBlocks
+    survey: Survey
+    encoding: Encoding
+    sample: TrainingSet  # in an order by chance
+
+    @classmethod
+    def of(
+        cls,
+        blocks: RowBlocks,
+        survey: Survey,
+        family: Family,
+        *,
+        centred: bool,
+        n_drawn: int,
+        n_centres: int,
+        seed: int,
+    ) -> "RowsElsewhere":
+        """With so many rows drawn, by a pass over the blocks."""
+        spread = survey.targets
+        offset = spread.mean if centred else 0.0
+        # Two targets with the mean and the variance of all.
+        std, middle = np.sqrt(spread.variance), spread.mean - offset
+        two = np.array([[middle - std], [middle + std]])
+        half = np.full(2, spread.weight / 2)
+        encoding = Encoding(
+            family=family,
+            features=features_of(blocks),
+            offset=offset,
+            likelihood=family.starting_likelihood(two, half, offset),
+            starts=survey.starts,
+            n_drawn=n_centres,
+            seed=seed,
+        )
+        found = _drawn(InBlocks(blocks, encoding), survey, n_drawn, seed)
+        sample = dealt(found, by_class=family.labels is not None)
+        sample = replace(sample, rows=replace(sample.rows, spread=survey.spread))
+        return cls(blocks, survey, encoding, sample)
+
+    @property
+    def n_rows(self) -> int:
+        return self.survey.n_counted
+
+    @property
+    def n_features(self) -> int:
+        return self.encoding.features.number
+
+    def drawn(self, count: int) -> TrainingSet:
+        return self.sample.subset(np.arange(min(count, len(self.sample))))
+
+    def parts(self, size: int) -> Parts:
+        return InBlocks(self.blocks, self.encoding)
+
+    def check_sets(self, size: int) -> None:
+        """Every block must have rows of two classes for each of its sets."""
+        for number, part in enumerate(self.survey.parts):
+            if part.labels is None or part.n_counted == 0:
+                continue
+            counts = sorted(part.labels.values())
+            if len(counts) < 2 or counts[-2] < -(-part.n_counted // size):
+                few = "one class only" if len(counts) < 2 else "too few rows of all "
+                few += "" if len(counts) < 2 else "classes but one"
+                raise ValueError(
+                    f"block {number + 1} of {len(self.survey.parts)} has {few}, and "
+                    "partitions are fitted by themselves: shuffle the rows, give "
+                    "larger blocks or a larger partition_size, or use "
+                    "partition='sample'"
+                )
+
+    def polished(
+        self,
+        spec: Specification,
+        model: FittedModel,
+        rows: TrainingSet,
+        noise: Array,
+        monitor: Monitor,
+    ) -> FittedModel:
+        """By sums over all rows, of the functions found and others."""
+        like = self.sample.with_parameters(noise) if len(noise) else self.sample
+        candidates = self._candidates(spec, model, rows)
+        parts = InBlocks(self.blocks, self.encoding)
+        found = weighed(spec, parts, candidates, like, start=model, monitor=monitor)
+        return calibrated(found, spec, self.sample)
+
+    def _candidates(
+        self, spec: Specification, model: FittedModel, rows: TrainingSet
+    ) -> Candidates:
+        """On the rows of the model, and on rows drawn."""
+        own = rows.subset(np.flatnonzero(np.isin(rows.rows.indices, model.indices)))
+        new = ~np.isin(self.sample.rows.indices, own.rows.indices)
+        room = _FUNCTIONS // len(spec.kernels) - len(own)
+        others = np.flatnonzero(new)[: max(_OTHERS // len(spec.kernels), room)]
+        every = own.joined(self.sample.subset(others))
+        whole = Sample.of(every.table, len(every), every.rows.seed)
+        centres = replace(every.rows, sample=whole)
+        return Candidates.of(spec.kernels, AT_ROWS, centres, bias=spec.intercept)
+
+
+def _drawn(parts: Parts, survey: Survey, count: int, seed: int) -> TrainingSet:
+    """So many rows by chance, whatever the blocks are."""
+    total = survey.n_rows
+    wanted = np.arange(total)
+    if count < total:
+        choice = generator(seed, 9).choice(total, count, replace=False, shuffle=False)
+        wanted = np.sort(choice)
+    found = list(parts.each(partial(_at, wanted)))
+    return found[0].joined(*found[1:])
+
+
+def _at(wanted: Indices, part: TrainingSet) -> TrainingSet:
+    return part.subset(np.flatnonzero(np.isin(part.rows.indices, wanted)))

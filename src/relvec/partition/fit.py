@@ -1,0 +1,133 @@
+"""Divide and conquer: a model from sets of rows that are fitted one by one."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from relvec.evidence import Status
+from relvec.kernel_search import Learning, learn
+from relvec.modelling import (
+    FittedModel,
+    Learned,
+    Monitor,
+    PartitionSummary,
+    Specification,
+    TrainingSet,
+    calibrated,
+    silent,
+)
+from relvec.parameters import as_share
+from relvec.partition.algorithms import Begun, LastSet
+from relvec.partition.parts import InMemory, Parts
+from relvec.partition.settings import Partition
+from relvec.partition.size import PartitionSize, check_size
+from relvec.partition.source import HeldRows, Source
+
+_LEARN_FROM = 2000  # rows for the kernel's width, as many as a search looks at at once
+
+
+def fit_partitioned(
+    settings: Partition,
+    size: int | str,
+    learning: Learning | None,
+    spec: Specification,
+    data: TrainingSet,
+    *,
+    start: FittedModel | None = None,
+    monitor: Monitor = silent,
+) -> FittedModel:
+    """The model of rows in memory."""
+    source = HeldRows.of(data, spec)
+    given = int(data.rows.indices.max()) + 1  # equal rows are counted once
+    if not isinstance(size, str):
+        check_size(size, max(given, len(data)), spec.family.labels)
+        size = min(size, len(data))
+    return divide_and_conquer(
+        settings, size, learning, spec, source, start=start, monitor=monitor
+    )
+
+
+def divide_and_conquer(
+    settings: Partition,
+    size: int | str,
+    learning: Learning | None,
+    spec: Specification,
+    source: Source,
+    *,
+    start: FittedModel | None = None,
+    monitor: Monitor = silent,
+) -> FittedModel:
+    """The model of rows that are fitted by parts."""
+    spec, learned = with_kernels(learning, spec, source)
+    chosen = settings.sized(size, spec, source)
+    if settings.by_themselves and chosen.rows < source.n_rows:
+        source.check_sets(chosen.rows)
+    parts = source.parts(chosen.rows)
+    noise = source.drawn(1).likelihood.log_parameters
+    around = _around(settings, parts, source)
+    begun = Begun(noise, start, spec.deadline.share(2), around)
+    if chosen.rows >= source.n_rows:
+        last = LastSet(source.drawn(source.n_rows), start, noise, [])
+    else:
+        fits = settings.fits(spec.until(begun.until), chosen.rows)
+        last = settings.last_set(fits, parts, begun, source)
+    if not len(last.rows):
+        last = replace(last, rows=source.drawn(chosen.rows))
+    model, noise = settings.fits(spec, chosen.rows).last(
+        last.rows,
+        begun.around,
+        last.log_parameters,
+        start=last.start,
+        monitor=monitor,
+    )
+    record = len(last.rows), len(np.unique(model.indices))
+    last = replace(last, records=[*last.records, record])
+    if settings.polish:
+        model = source.polished(spec, model, last.rows, noise, monitor)
+    else:
+        model = calibrated(model, spec, last.rows)
+    return _told(model, learned, chosen, source.n_rows, last)
+
+
+def _told(
+    model: FittedModel,
+    learned: Learned,
+    size: PartitionSize,
+    n_rows: int,
+    last: LastSet,
+) -> FittedModel:
+    """The model with what was found on the way."""
+    if last.cut_short and model.status.success:
+        model = model.ended_as(Status.MAX_SECONDS)
+    rows, vectors = np.array(last.records).T
+    summary = PartitionSummary(
+        size=size.rows,
+        number=-(-n_rows // size.rows),
+        sparseness_ratio=size.ratio,
+        history={"n_rows": rows, "n_vectors": vectors},
+    )
+    return replace(model, learned=learned, partition=summary).remarked(size.advice)
+
+
+def _around(settings: Partition, parts: Parts, source: Source) -> Parts | None:
+    """Rows that the noise of the last set is estimated from."""
+    wanted = settings.noise_from
+    if wanted == "partition":
+        return None
+    if wanted == "all":
+        return parts
+    rows = source.drawn(as_share("noise_from", wanted, source.n_rows))
+    return InMemory(rows, len(rows))
+
+
+def with_kernels(
+    learning: Learning | None, spec: Specification, source: Source
+) -> tuple[Specification, Learned]:
+    """With the kernels that rows drawn have taught, if they are to be learned."""
+    if learning is None:
+        return spec, Learned()
+    drawn = source.drawn(_LEARN_FROM)
+    model = learn(learning, spec.until(spec.deadline.share(3)), drawn)
+    kernels = tuple(group.kernel for group in model.basis.groups)
+    learned = Learned(kernel=model.learned.kernel, history=model.learned.history)
+    return replace(spec, kernels=kernels), learned

@@ -1,0 +1,83 @@
+"""Rows over partitions, wherever they are, and the order in which they are dealt."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Protocol, TypeVar
+
+import numpy as np
+
+from relvec.blockwise import engine
+from relvec.chance import generator
+from relvec.linalg import single_threaded
+from relvec.modelling import TrainingSet
+from relvec.typing import AnyArray, Array, Indices
+
+Result = TypeVar("Result")
+State = TypeVar("State")
+
+
+class Parts(Protocol):
+    """Rows in parts, each of which has its targets and weights.
+
+    Whoever asks gets small results, in the order of the parts; never the rows.
+    """
+
+    def each(self, work: Callable[[TrainingSet], Result]) -> Iterator[Result]:
+        """The work on all parts, by whoever does it in this context."""
+
+    def fold(self, work: Callable[[State, TrainingSet], State], state: State) -> State:
+        """The work on one part after another, each beginning with what is so far."""
+
+
+@dataclass(frozen=True)
+class InMemory:
+    """Parts of rows that are in memory."""
+
+    data: TrainingSet
+    part_rows: int
+
+    def each(self, work: Callable[[TrainingSet], Result]) -> Iterator[Result]:
+        return engine().map(partial(alone, work), self._parts())
+
+    def fold(self, work: Callable[[State, TrainingSet], State], state: State) -> State:
+        for part in self._parts():
+            state = work(state, part)
+        return state
+
+    def _parts(self) -> Iterator[TrainingSet]:
+        return consecutive(self.data, self.part_rows)
+
+
+def alone(work: Callable[[TrainingSet], Result], part: TrainingSet) -> Result:
+    """With one thread, so that workers do not disturb each other and bits agree."""
+    with single_threaded():
+        return work(part)
+
+
+def consecutive(data: TrainingSet, size: int) -> Iterator[TrainingSet]:
+    """So many rows at a time; the last may be fewer."""
+    for start in range(0, len(data), size):
+        yield data.subset(np.arange(start, min(start + size, len(data))))
+
+
+def dealt(data: TrainingSet, *, by_class: bool) -> TrainingSet:
+    """In an order by chance in which classes, if there are such, come evenly."""
+    order = generator(data.rows.seed, 5).permutation(len(data))
+    if by_class:
+        order = order[np.argsort(_share_before(classes_of(data)[order]), kind="stable")]
+    return data.reordered(order)
+
+
+def classes_of(data: TrainingSet) -> Indices:
+    """Numbers (rows,) that are equal where targets are."""
+    return np.unique(data.targets, axis=0, return_inverse=True)[1].ravel()
+
+
+def _share_before(classes: AnyArray) -> Array:
+    """Of every row, which share of its class comes before it."""
+    share = np.empty(len(classes))
+    for one in np.unique(classes):
+        mine = np.flatnonzero(classes == one)
+        share[mine] = (np.arange(len(mine)) + 0.5) / len(mine)
+    return share
