@@ -20,17 +20,17 @@ class Inner:
     """Inner products of functions and targets, which add up over rows."""
 
     gram: Array  # (M, M) ΦᵀWΦ
-    target: Array  # (K, M) ΦᵀWt of each output
-    target_squares: Array  # (K,) tᵀWt
+    target: Array  # (M,) ΦᵀWt
+    target_squares: float  # tᵀWt
     weight: float  # Σv
 
     @classmethod
     def of(cls, functions: Array, target: Array, sample_weight: Array) -> "Inner":
-        """Of some rows, with targets (rows, K)."""
-        root = np.sqrt(sample_weight)[:, None]
-        rows, values = functions * root, target * root
+        """Of some rows."""
+        root = np.sqrt(sample_weight)
+        rows, values = functions * root[:, None], target * root
         weight = float(sample_weight.sum())
-        return cls(rows.T @ rows, values.T @ rows, np.sum(values**2, axis=0), weight)
+        return cls(rows.T @ rows, values @ rows, float(values @ values), weight)
 
     def __add__(self, other: "Inner") -> "Inner":
         return Inner(
@@ -44,11 +44,11 @@ class Inner:
         """For targets less an offset, given ΦᵀW1 and Σvt."""
         squares = self.target_squares - offset * (2 * total - offset * self.weight)
         target = self.target - offset * ones
-        return Inner(self.gram, target, np.maximum(squares, 0.0), self.weight)
+        return Inner(self.gram, target, max(squares, 0.0), self.weight)
 
 
 def compressed(inner: Inner) -> tuple[DenseDesign, Array, Array]:
-    """Design, targets (rows, K) and weights of as few rows as there are functions."""
+    """Design, targets (rows, 1) and weights of as few rows as there are functions."""
     size = np.sqrt(np.maximum(inner.gram.diagonal(), 0.0))
     divisors = np.where(size > 0, size, 1.0)
     unit = inner.gram / divisors / divisors[:, None]
@@ -57,12 +57,12 @@ def compressed(inner: Inner) -> tuple[DenseDesign, Array, Array]:
     factor = np.tril(lower)[:, :rank]
     rows = np.zeros((rank + 1, len(size)))
     rows[:rank, order] = factor.T
-    pivots = (inner.target / divisors)[:, order[:rank]]
-    values = np.zeros((rank + 1, len(pivots)))
-    values[:rank] = solve_triangular(factor[:rank], pivots.T, lower=True)
-    rest = inner.target_squares - np.sum(values**2, axis=0)
-    values[rank] = np.sqrt(np.maximum(rest, 0.0))
-    stand_in = in_place_of_rows(rows * divisors, values, inner.weight)
+    pivots = (inner.target / divisors)[order[:rank]]
+    values = np.zeros(rank + 1)
+    values[:rank] = solve_triangular(factor[:rank], pivots, lower=True)
+    rest = inner.target_squares - float(values @ values)
+    values[rank] = np.sqrt(max(rest, 0.0))
+    stand_in = in_place_of_rows(rows * divisors, values[:, None], inner.weight)
     return replace(stand_in[0], products=unit), *stand_in[1:]
 
 

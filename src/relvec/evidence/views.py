@@ -204,8 +204,8 @@ def moments_of(problem: Problem) -> Moments:
 def _stand_in(moments: Moments, norms: Array) -> tuple[DesignMatrix, Array, Array]:
     """Rows with these inner products, of columns with norms (M,) and one output."""
     gram = moments.gram[0] * norms * norms[:, None]
-    target, squares = moments.target * norms, moments.target_squares
-    return compressed(Inner(gram, target, squares, moments.count))
+    squares = float(moments.target_squares[0])
+    return compressed(Inner(gram, moments.target[0] * norms, squares, moments.count))
 
 
 def low_rank(

@@ -4,6 +4,7 @@ from relvec.modelling.accumulation import Accumulated
 from relvec.modelling.calibration import calibrated
 from relvec.modelling.candidates import (
     AT_ROWS,
+    AmongRows,
     AtRows,
     Candidates,
     Centres,
@@ -70,6 +71,7 @@ __all__ = [
     "ONE_AGAINST",
     "SINGLE_MODELS",
     "Accumulated",
+    "AmongRows",
     "AtRows",
     "Beginning",
     "Candidates",

@@ -31,7 +31,7 @@ class Accumulated:
     ) -> "Accumulated":
         """Before the first row."""
         size = len(candidates.basis)
-        none = Inner(np.zeros((size, size)), np.zeros((1, size)), np.zeros(1), 0.0)
+        none = Inner(np.zeros((size, size)), np.zeros(size), 0.0, 0.0)
         return cls(candidates, features, none, np.zeros(size), 0.0, origin)
 
     def joined(self, X: AnyArray, y: Array, sample_weight: Array) -> "Accumulated":
@@ -40,7 +40,7 @@ class Accumulated:
         targets = y - self.origin
         for part in blocks(len(X), len(basis)):
             functions, weight = basis(X[part]), sample_weight[part]
-            inner = inner + Inner.of(functions, targets[part, None], weight)
+            inner = inner + Inner.of(functions, targets[part], weight)
             ones = ones + weight @ functions
         total = self.total + float(sample_weight @ targets)
         return replace(self, inner=inner, ones=ones, total=total)

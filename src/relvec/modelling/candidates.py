@@ -53,6 +53,21 @@ AT_ROWS = AtRows()
 
 
 @dataclass(frozen=True, eq=False)
+class AmongRows:
+    """On rows with these indices, among others that are fitted as well."""
+
+    indices: Indices
+    adjustable = False
+    are_rows = True
+
+    def of(self, rows: TrainingRows) -> tuple[AnyArray, Indices]:
+        chosen = np.flatnonzero(np.isin(rows.indices, self.indices))
+        centres = rows.rows.at(chosen)
+        first = _first_of_equals(centres)
+        return centres[first], rows.indices[chosen[first]]
+
+
+@dataclass(frozen=True, eq=False)
 class Given:
     """On these points."""
 

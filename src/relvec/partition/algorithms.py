@@ -24,7 +24,7 @@ class Begun:
     log_parameters: Array
     start: KnownFunctions | None
     until: Deadline  # no further set is begun after it
-    around: Parts | None = None  # rows that the noise is estimated from in the end
+    around: Parts | None  # rows for sets of which it is not known where they are from
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def split_and_merge(
             cut_short = True
             break
     if pairwise:
-        merge = partial(engine().map, partial(fits.merged, around=None))
+        merge = partial(engine().map, partial(fits.merged, around=begun.around))
         while len(stage.sets) > 2 and not begun.until.passed:
             stage = stage.merged(merge)
     sets = with_vectors(tuple(stage.sets))

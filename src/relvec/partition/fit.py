@@ -16,14 +16,15 @@ from relvec.modelling import (
     calibrated,
     silent,
 )
-from relvec.parameters import as_share
 from relvec.partition.algorithms import Begun, LastSet
-from relvec.partition.parts import InMemory, Parts
 from relvec.partition.settings import Partition
 from relvec.partition.size import PartitionSize, check_size
 from relvec.partition.source import HeldRows, Source
 
 _LEARN_FROM = 2000  # rows for the kernel's width, as many as a search looks at at once
+# Rows that stand for all: those that sets from several parts are fitted to, and those
+# that are left out to calibrate a model.
+_JUDGES = 10_000
 
 
 def fit_partitioned(
@@ -64,8 +65,8 @@ def divide_and_conquer(
         source.check_sets(chosen.rows)
     parts = source.parts(chosen.rows)
     noise = source.drawn(1).likelihood.log_parameters
-    around = _around(settings, parts, source)
-    begun = Begun(noise, start, spec.deadline.share(2), around)
+    some = settings.fits(spec, chosen.rows).around(source.drawn(_JUDGES))
+    begun = Begun(noise, start, spec.deadline.share(2), some)
     if chosen.rows >= source.n_rows:
         last = LastSet(source.drawn(source.n_rows), start, noise, [])
     else:
@@ -75,7 +76,7 @@ def divide_and_conquer(
         last = replace(last, rows=source.drawn(chosen.rows))
     model, noise = settings.fits(spec, chosen.rows).last(
         last.rows,
-        begun.around,
+        parts if settings.noise_from == "all" else begun.around,
         last.log_parameters,
         start=last.start,
         monitor=monitor,
@@ -85,7 +86,9 @@ def divide_and_conquer(
     if settings.polish:
         model = source.polished(spec, model, last.rows, noise, monitor)
     else:
-        model = calibrated(model, spec, last.rows)
+        # By rows that the model was fitted to, or some of them.
+        every = settings.rows_fitted == "all"
+        model = calibrated(model, spec, source.drawn(_JUDGES) if every else last.rows)
     return _told(model, learned, chosen, source.n_rows, last)
 
 
@@ -107,17 +110,6 @@ def _told(
         history={"n_rows": rows, "n_vectors": vectors},
     )
     return replace(model, learned=learned, partition=summary).remarked(size.advice)
-
-
-def _around(settings: Partition, parts: Parts, source: Source) -> Parts | None:
-    """Rows that the noise of the last set is estimated from."""
-    wanted = settings.noise_from
-    if wanted == "partition":
-        return None
-    if wanted == "all":
-        return parts
-    rows = source.drawn(as_share("noise_from", wanted, source.n_rows))
-    return InMemory(rows, len(rows))
 
 
 def with_kernels(

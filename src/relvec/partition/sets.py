@@ -1,7 +1,6 @@
 """The fit of one set of rows, on whose rows its functions are centred."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -10,10 +9,12 @@ import numpy as np
 
 from relvec.basis import Basis
 from relvec.chance import generator
-from relvec.evidence import Callback, EvidenceFit, Snapshot
 from relvec.likelihoods import Likelihood, re_estimated
 from relvec.modelling import (
+    AT_ROWS,
+    AmongRows,
     Beginning,
+    Candidates,
     FittedModel,
     KnownFunctions,
     Monitor,
@@ -24,6 +25,7 @@ from relvec.modelling import (
 )
 from relvec.parameters import as_share
 from relvec.partition.parts import InMemory, Parts, consecutive, dealt
+from relvec.partition.weighing import weighed
 from relvec.typing import Array
 
 # Noise and model are estimated in turn until the logarithm of the noise precision moves
@@ -31,6 +33,9 @@ from relvec.typing import Array
 # functions, and pass the noise on to the next.
 _MOVED, _MOVED_AT_LAST = 0.2, 0.01
 _TURNS, _TURNS_AT_LAST = 3, 15
+# Rows that a set which is not the last one is fitted to: from their errors the noise is
+# known to 1 %.
+MOST_AROUND = 8192
 
 
 @dataclass(frozen=True)
@@ -66,11 +71,70 @@ class OfSeveral:
 
 
 @dataclass(frozen=True)
+class _Fit:
+    """All of a fit but its data."""
+
+    spec: Specification
+    start: KnownFunctions | None
+    monitor: Monitor = silent
+    exact: bool = True  # whether it is to have all digits
+
+    def __call__(self, data: TrainingSet) -> FittedModel:
+        return maximised(self.spec, data, start=self.start, monitor=self.monitor)
+
+    def to_all(
+        self, rows: TrainingSet, around: Parts, log_parameters: Array
+    ) -> FittedModel:
+        """With functions on the rows of a set, to all rows around it."""
+        spec, start, monitor = self.spec, self.start, self.monitor
+        # Sums are enough to find functions; with Gaussian noise one pass makes them.
+        rough = rows.likelihood.conjugate and not self.exact
+        if isinstance(around, InMemory) and not rough:
+            centred = replace(spec, centres=AmongRows(rows.rows.indices))
+            data = around.data.with_parameters(log_parameters)
+            return maximised(centred, data, start=start, monitor=monitor)
+        functions = Candidates.of(spec.kernels, AT_ROWS, rows.rows, bias=spec.intercept)
+        like = rows.with_parameters(log_parameters)
+        return weighed(spec, around, functions, like, start=start, monitor=monitor)
+
+
+@dataclass(frozen=True)
+class _Turns:
+    """How often noise and model are estimated in turn, at most and at the end."""
+
+    most: int
+    moved: float
+
+
+def _in_turn(
+    fit: _Fit,
+    rows: TrainingSet,
+    around: Parts | None,
+    log_parameters: Array,
+    turns: _Turns,
+) -> tuple[FittedModel, Array]:
+    """Model and noise, each given the other; the noise from rows around the set."""
+    free = rows.likelihood
+    for _ in range(turns.most):
+        held = free.with_parameters(log_parameters, fixed=True)
+        model = fit(replace(rows, likelihood=held))
+        if around is None:
+            break
+        found = noise_of_all(around, model, free).log_parameters
+        change = np.max(np.abs(found - log_parameters))
+        log_parameters = found
+        if change < turns.moved:
+            break
+    return model, log_parameters
+
+
+@dataclass(frozen=True)
 class SetFits:
     """How sets are fitted."""
 
     spec: Specification
     size: int  # rows of a partition
+    rows: str  # that functions are fitted to: those of the "partition" or "all"
     noise_from: Any  # "all" rows, the "partition", or a number or share of rows
     early_stop: str  # by half of the "partition", of the "set", or "never"
 
@@ -83,11 +147,9 @@ class SetFits:
         start: KnownFunctions | None = None,
     ) -> SetModel:
         """The model of a set that is not the last one."""
-        spec, watched = self._early(len(rows))
-        fit = partial(maximised, spec, start=start, monitor=watched)
-        model, found = self._in_turn(
-            fit, rows, around, log_parameters, turns=_TURNS, moved=_MOVED
-        )
+        fit = _Fit(self._early(len(rows)), start, exact=False)
+        turns = _Turns(_TURNS, _MOVED)
+        model, found = self._fit(fit, rows, around, log_parameters, turns)
         kept = np.flatnonzero(np.isin(rows.rows.indices, model.indices))
         return SetModel(model, rows.subset(kept), found, len(rows))
 
@@ -101,9 +163,9 @@ class SetFits:
         monitor: Monitor = silent,
     ) -> tuple[FittedModel, Array]:
         """The model of the last set, converged, and the likelihood's parameters."""
-        fit = partial(maximised, self.spec, start=start, monitor=monitor)
-        most, moved = _TURNS_AT_LAST, _MOVED_AT_LAST
-        return self._in_turn(fit, rows, around, log_parameters, turns=most, moved=moved)
+        fit = _Fit(self.spec, start, monitor)
+        turns = _Turns(_TURNS_AT_LAST, _MOVED_AT_LAST)
+        return self._fit(fit, rows, around, log_parameters, turns)
 
     def merged(self, pair: tuple[SetModel, ...], around: Parts | None) -> SetModel:
         """Of the rows that several sets are left with."""
@@ -121,52 +183,38 @@ class SetFits:
 
     def around(self, part: TrainingSet) -> Parts | None:
         """Rows of a part that a set's noise is estimated from; None: its own."""
-        wanted = self.noise_from
-        if wanted == "partition":
+        if self.rows == "partition" and self.noise_from == "partition":
             return None
-        if wanted != "all":
-            count = min(as_share("noise_from", wanted, len(part)), len(part))
-            drawn = generator(self.spec.seed, 7).choice(len(part), count, replace=False)
-            part = part.subset(np.sort(drawn))
-        return InMemory(part, len(part))
+        count = min(len(part), MOST_AROUND)
+        if self.noise_from != "all":
+            count = min(len(part), as_share("noise_from", self.noise_from, len(part)))
+        drawn = generator(self.spec.seed, 7).choice(len(part), count, replace=False)
+        return InMemory(part.subset(np.sort(drawn)), count)
 
-    def _in_turn(
+    def _fit(
         self,
-        fit: Callable[[TrainingSet], FittedModel],
+        fit: "_Fit",
         rows: TrainingSet,
         around: Parts | None,
         log_parameters: Array,
-        *,
-        turns: int,
-        moved: float,
+        turns: "_Turns",
     ) -> tuple[FittedModel, Array]:
-        """Model and noise, each given the other."""
-        free = rows.likelihood
-        if self.noise_from == "partition" or not len(log_parameters):
+        """The model of a set, and the likelihood's parameters."""
+        if self.rows == "all":
+            assert around is not None
+            model = fit.to_all(rows, around, log_parameters)
+        elif self.noise_from == "partition" or not len(log_parameters):
             model = fit(rows.with_parameters(log_parameters))
-            return model, model.fit.likelihood.log_parameters
-        for _ in range(turns):
-            held = free.with_parameters(log_parameters, fixed=True)
-            model = fit(replace(rows, likelihood=held))
-            if around is None:
-                break
-            found = noise_of_all(around, model, free).log_parameters
-            change = np.max(np.abs(found - log_parameters))
-            log_parameters = found
-            if change < moved:
-                break
-        return model, log_parameters
+        else:
+            return _in_turn(fit, rows, around, log_parameters, turns)
+        return model, model.fit.likelihood.log_parameters
 
-    def _early(self, n_rows: int) -> tuple[Specification, Monitor]:
-        """Specification and monitor of a fit that ends before it has converged."""
-        rule = self.early_stop
-        if rule == "never":
-            return self.spec, silent
-        half = max(1, (self.size if rule == "partition" else n_rows) // 2)
-        solver = self.spec.solver
-        if solver.begins_with_all is None:
-            return self.spec, partial(_grown_to, half)
-        return replace(self.spec, solver=solver.stopping_at(half)), silent
+    def _early(self, n_rows: int) -> Specification:
+        """Of a fit that ends before it has converged."""
+        if self.early_stop == "never":
+            return self.spec
+        half = max(1, (self.size if self.early_stop == "partition" else n_rows) // 2)
+        return replace(self.spec, solver=self.spec.solver.stopping_at(half))
 
 
 def with_vectors(sets: tuple[SetModel, ...]) -> tuple[SetModel, ...]:
@@ -195,15 +243,3 @@ def _errors(
 ) -> tuple[Array, Array]:
     eta = model.predictor(part.table)
     return likelihood.sufficient_statistics(part.targets, eta, part.weight)
-
-
-@contextmanager
-def _grown_to(
-    n_vectors: int, model_of: Callable[[EvidenceFit], Any]
-) -> Iterator[Callback]:
-    """Stops a search that has so many functions."""
-
-    def enough(news: Snapshot) -> bool:
-        return news.n_vectors >= n_vectors
-
-    yield enough

@@ -32,44 +32,62 @@ class Partition(Parametric, ABC):
 
     Parameters
     ----------
+    rows : {"auto", "all", "partition"}, default="auto"
+        The rows that the functions of a set are fitted to: all (but no more than 8192
+        of the part that the set is from, before the last stage), or only those that the
+        functions are centred on, which is quicker and finds worse ones. "auto" is
+        "all", unless ``noise_from`` says otherwise; the thesis' own figures ask for
+        "all".
     noise_from : {"all", "partition"}, int or float, default="all"
-        The rows whose errors the noise is estimated from while a set of rows is fitted:
-        all, the set itself, or so many, or such a share, drawn by chance. Where rows
-        are in parts, "all" are those of the part that a set is from; in the last stage
-        they are all there are.
+        The rows whose errors the noise is estimated from while a set is fitted: all,
+        the set itself, or so many, or such a share, drawn by chance.
     early_stop : {"auto", "partition", "set", "never"}, default="auto"
         When a fit that is not the last one ends before it has converged: as soon as it
         has half as many vectors as a partition has rows, or half as many as the set at
         hand; "auto" is the former for regression and the latter for classes, as the
-        thesis has it. A solver that begins with all functions comes down to that
-        number; one that begins with none ends when it has grown to it.
+        thesis has it. It is for solvers that begin with all functions and come down to
+        that number; one that begins with none is below it and ends by itself.
     polish : bool, default=True
         Whether all rows and all candidates are looked at in the end, beginning with the
         model found. The thesis does not: its model is that of the last set's rows.
     """
 
+    rows: str = "auto"
     noise_from: Any = "all"
     early_stop: str = "auto"
     polish: bool = True
     by_themselves: ClassVar[bool] = True  # whether each set of a part is fitted
 
     def __post_init__(self) -> None:
+        check_choice("rows", self.rows, ("auto", "all", "partition"))
         if isinstance(self.noise_from, str):
             check_choice("noise_from", self.noise_from, ("all", "partition"))
         elif isinstance(self.noise_from, float):
             check_fraction("noise_from", self.noise_from)
         else:
             check_count("noise_from", self.noise_from)
+        if self.rows == "all" and self.noise_from != "all":
+            raise ValueError(
+                f"rows='all' has the noise of all rows, and noise_from is "
+                f"{self.noise_from!r}: leave out one of the two"
+            )
         choices = ("auto", "partition", "set", "never")
         check_choice("early_stop", self.early_stop, choices)
         check_flag("polish", self.polish)
+
+    @property
+    def rows_fitted(self) -> str:
+        """The rows that functions are fitted to, "all" or the "partition"."""
+        if self.rows != "auto":
+            return self.rows
+        return "all" if self.noise_from == "all" else "partition"
 
     def fits(self, spec: Specification, size: int) -> SetFits:
         """How sets of so many rows are fitted."""
         rule = self.early_stop
         if rule == "auto":
             rule = "partition" if spec.family.labels is None else "set"
-        return SetFits(spec, size, self.noise_from, rule)
+        return SetFits(spec, size, self.rows_fitted, self.noise_from, rule)
 
     def sized(
         self, size: int | str, spec: Specification, source: Source
@@ -96,17 +114,21 @@ class SplitMerge(Partition):
 
     Parameters
     ----------
+    rows : {"auto", "all", "partition"}, default="auto"
+        The rows that the functions of a set are fitted to: all (but no more than 8192
+        of the part that the set is from, before the last stage), or only those that the
+        functions are centred on, which is quicker and finds worse ones. "auto" is
+        "all", unless ``noise_from`` says otherwise; the thesis' own figures ask for
+        "all".
     noise_from : {"all", "partition"}, int or float, default="all"
-        The rows whose errors the noise is estimated from while a set of rows is fitted:
-        all, the set itself, or so many, or such a share, drawn by chance. Where rows
-        are in parts, "all" are those of the part that a set is from; in the last stage
-        they are all there are.
+        The rows whose errors the noise is estimated from while a set is fitted: all,
+        the set itself, or so many, or such a share, drawn by chance.
     early_stop : {"auto", "partition", "set", "never"}, default="auto"
         When a fit that is not the last one ends before it has converged: as soon as it
         has half as many vectors as a partition has rows, or half as many as the set at
         hand; "auto" is the former for regression and the latter for classes, as the
-        thesis has it. A solver that begins with all functions comes down to that
-        number; one that begins with none ends when it has grown to it.
+        thesis has it. It is for solvers that begin with all functions and come down to
+        that number; one that begins with none is below it and ends by itself.
     polish : bool, default=True
         Whether all rows and all candidates are looked at in the end, beginning with the
         model found. The thesis does not: its model is that of the last set's rows.
@@ -150,6 +172,8 @@ class Incremental(Partition):
 
     Parameters
     ----------
+    rows : {"auto", "all", "partition"}, default="auto"
+        As in :class:`SplitMerge`.
     noise_from : {"all", "partition"}, int or float, default="all"
         As in :class:`SplitMerge`.
     early_stop : {"auto", "partition", "set", "never"}, default="auto"
@@ -188,6 +212,8 @@ class WorkingSet(Partition):
 
     Parameters
     ----------
+    rows : {"auto", "all", "partition"}, default="auto"
+        As in :class:`SplitMerge`.
     noise_from : {"all", "partition"}, int or float, default="all"
         As in :class:`SplitMerge`.
     early_stop : {"auto", "partition", "set", "never"}, default="auto"

@@ -8,11 +8,13 @@ import numpy as np
 from relvec.evidence import BottomUp
 from relvec.modelling import FittedModel, Monitor, Specification, TrainingSet, fit
 from relvec.partition.parts import InMemory, Parts, classes_of, dealt
+from relvec.partition.sets import MOST_AROUND
 from relvec.typing import Array
 
-# Rows of a part: enough for the noise to be known to 2 % from their errors, and sets
-# whose number is a power of two, so that pairs are those of all sets.
-_PART_ROWS, _PART_SETS = 8192, 16
+# Rows of a part, where there are more of them than sets are fitted to: enough for the
+# noise to be known to 2 % from their errors, and sets whose number is a power of two,
+# so that pairs are those of all sets.
+_PART_ROWS, _PART_SETS = 2048, 16
 
 
 class Source(Protocol):
@@ -74,6 +76,8 @@ class HeldRows:
         return self.data.subset(np.arange(min(count, len(self.data))))
 
     def parts(self, size: int) -> Parts:
+        if len(self.data) <= MOST_AROUND:
+            return InMemory(self.data, len(self.data))
         sets = 2 ** int(np.ceil(np.log2(max(_PART_ROWS / size, _PART_SETS))))
         return InMemory(self.data, size * sets)
 

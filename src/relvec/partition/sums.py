@@ -6,10 +6,10 @@ from functools import partial, reduce
 import numpy as np
 
 from relvec.basis import Basis, blocks
-from relvec.design import DenseDesign
-from relvec.design.compressed import Inner, compressed
+from relvec.design.compressed import in_place_of_rows
 from relvec.evidence import Problem
 from relvec.likelihoods import HeldObservations, Likelihood
+from relvec.linalg import rotated, triangle_beside_prior
 from relvec.modelling import TrainingSet
 from relvec.partition.parts import Parts
 from relvec.typing import Array
@@ -17,62 +17,73 @@ from relvec.typing import Array
 
 @dataclass(frozen=True)
 class Sums:
-    """Inner products of functions and pseudo-observations, and log densities.
+    """Rows with the inner products of functions and pseudo-observations of all.
 
-    Outputs have inner products in common, or each its own.
+    Triangles by orthogonal transformations, which have all digits: inner products have
+    half of them, too few where there is little noise. Outputs have rows in common, or
+    each its own.
     """
 
-    inner: tuple[Inner, ...]
+    triangles: tuple[Array, ...]  # (r, M + outputs) each, W^½[Φ t̂] turned
+    n_functions: int
+    weight: float  # Σv
     log_densities: Array  # at each of the weights that were asked for
 
     def __add__(self, other: "Sums") -> "Sums":
-        pairs = zip(self.inner, other.inner, strict=True)
-        both = tuple(one + two for one, two in pairs)
-        return Sums(both, self.log_densities + other.log_densities)
+        pairs = zip(self.triangles, other.triangles, strict=True)
+        return Sums(
+            tuple(rotated(np.vstack(pair)) for pair in pairs),
+            self.n_functions,
+            self.weight + other.weight,
+            self.log_densities + other.log_densities,
+        )
 
     @property
-    def gram(self) -> Array:
-        """(1 or K, M, M) ΦᵀBΦ."""
-        return np.stack([one.gram for one in self.inner])
+    def functions(self) -> list[Array]:
+        """(r, M) of every triangle."""
+        return [one[:, : self.n_functions] for one in self.triangles]
 
     @property
     def target(self) -> Array:
         """(K, M) ΦᵀBt̂."""
-        return np.concatenate([one.target for one in self.inner])
+        targets = [one[:, self.n_functions :] for one in self.triangles]
+        pairs = zip(targets, self.functions, strict=True)
+        return np.concatenate([t.T @ V for t, V in pairs])
 
-    def squares(self, weights: Array) -> float:
-        """(t̂ − Φw)ᵀB(t̂ − Φw) of all outputs, for weights (K, M)."""
-        squares = np.concatenate([one.target_squares for one in self.inner])
-        fitted = np.sum(weights * (self.gram @ weights[:, :, None])[:, :, 0], axis=1)
-        return float(
-            np.sum(squares - 2 * np.sum(weights * self.target, axis=1) + fitted)
-        )
+    def information(self, weights: Array) -> Array:
+        """ΦᵀBΦw (K, M), for weights (K, M)."""
+        each = self.functions
+        if len(each) == 1:
+            return weights @ each[0].T @ each[0]
+        pairs = zip(weights, each, strict=True)
+        return np.stack([w @ V.T @ V for w, V in pairs])
+
+    def factor(self, prior_precision: Array) -> Array:
+        """Lower Cholesky factors of I + A^(-1/2)ΦᵀBΦA^(-1/2), (1 or K, M, M)."""
+        root = 1 / np.sqrt(prior_precision)
+        return np.stack([triangle_beside_prior(V * root) for V in self.functions])
 
     def problem(self, likelihood: Likelihood, bias: int | None) -> Problem:
-        """The problem that is left, of as few rows as there are functions."""
-        if likelihood.conjugate:
-            design, y, weights = compressed(self.inner[0])
-            return Problem(design, y, likelihood, weights, bias)
-        if len(self.inner) == 1:
-            design, y, weights = compressed(self.inner[0])
-            held = HeldObservations(np.ones((len(y), 1)))
-            return Problem(design, y, held, weights, bias)
-        return self._stacked(bias)
+        """The problem that is left, of about as few rows as there are functions."""
+        V = np.concatenate(self.functions)
+        y, belongs = self._targets(len(V))
+        design, y, weights = in_place_of_rows(V, y, self.weight)
+        if not likelihood.conjugate:
+            likelihood = HeldObservations(belongs)
+        return Problem(design, y, likelihood, weights, bias)
 
-    def _stacked(self, bias: int | None) -> Problem:
-        """The rows of one output below those of another."""
-        each = [compressed(one) for one in self.inner]
-        size = len(each)
-        matrix = np.concatenate([design.matrix for design, _, _ in each])
-        y = np.zeros((len(matrix), size))
-        belongs, weights = np.zeros_like(y), np.concatenate([w for _, _, w in each])
+    def _targets(self, n_rows: int) -> tuple[Array, Array]:
+        """Of all outputs, and which row tells of which."""
+        targets = [one[:, self.n_functions :] for one in self.triangles]
+        if len(targets) == 1:
+            return targets[0], np.ones((n_rows, 1))
+        y, belongs = np.zeros((2, n_rows, len(targets)))
         first = 0
-        for output, (_, target, _) in enumerate(each):
+        for output, target in enumerate(targets):
             own = slice(first, first + len(target))
             y[own, output], belongs[own, output] = target[:, 0], 1.0
             first = own.stop
-        design = DenseDesign.weighted(np.asfortranarray(matrix), weights)
-        return Problem(design, y, HeldObservations(belongs), weights, bias)
+        return y, belongs
 
 
 def summed(parts: Parts, basis: Basis, likelihood: Likelihood, tried: Array) -> Sums:
@@ -103,12 +114,12 @@ def _of_rows(
 ) -> Sums:
     etas = [functions @ weights.T for weights in tried]
     seen = likelihood.pseudo_observations(y, etas[0], weight)
-    count = float(weight.sum())
-    columns = seen.row_weights.T
-    targets = [seen.target] if len(columns) == 1 else seen.target.T[:, :, None]
-    inner = []
-    for row_weights, target in zip(columns, targets, strict=True):
-        one = Inner.of(functions, target, row_weights)
-        inner.append(Inner(one.gram, one.target, one.target_squares, count))
+    roots = np.sqrt(seen.row_weights).T[:, :, None]
+    targets = [seen.target] if len(roots) == 1 else seen.target.T[:, :, None]
+    triangles = tuple(
+        rotated(np.hstack([functions, target]) * root)
+        for root, target in zip(roots, targets, strict=True)
+    )
     densities = [likelihood.log_density(y, eta, weight) for eta in etas]
-    return Sums(tuple(inner), np.array(densities))
+    size = functions.shape[1]
+    return Sums(triangles, size, float(weight.sum()), np.array(densities))

@@ -6,10 +6,11 @@ from functools import cached_property
 import numpy as np
 
 from relvec.evidence import Status
-from relvec.linalg import cholesky, single_threaded
+from relvec.linalg import single_threaded
 from relvec.modelling import (
     Candidates,
     FittedModel,
+    KnownFunctions,
     Monitor,
     Specification,
     TrainingSet,
@@ -24,11 +25,12 @@ from relvec.typing import Array, Indices
 
 # Expansions of a likelihood that is not Gaussian, each about the mode for the last
 # prior, and steps to a mode: both converge quickly from the model of a few rows.
-_EXPANSIONS, _STEPS = 12, 30
+_EXPANSIONS, _STEPS = 30, 30
 _MOVED = 0.03  # of the logarithms of precisions, where an expansion changes no more
-# Nats that a step to the mode still promises where it ends: Laplace's approximation is
-# that of a mode, whose error enters by its square.
-_PROMISED = 1e-5
+_SAME = 0.05  # nats by which evidences of two expansions in succession are alike
+# Nats that a step to the mode still promises where it ends, on the way and in the end:
+# Laplace's approximation is that of a mode, whose error enters by its square.
+_NEAR, _PROMISED = 1e-2, 1e-5
 _HALVINGS = (1.0, 0.5, 0.25, 0.125)
 
 
@@ -38,12 +40,12 @@ def weighed(
     candidates: Candidates,
     like: TrainingSet,
     *,
-    start: FittedModel,
+    start: KnownFunctions | None,
     monitor: Monitor = silent,
 ) -> FittedModel:
     """The model whose functions are among the candidates, of the rows of all parts.
 
-    ``like`` tells likelihood, offset and features; the search begins with a model.
+    ``like`` tells likelihood, offset and features.
     """
     weighing = _Weighing(spec, parts, candidates, like, monitor)
     if like.likelihood.conjugate:
@@ -63,20 +65,22 @@ class _Weighing:
     def _everything(self) -> Indices:
         return np.arange(len(self.candidates.basis))
 
-    def by_one_pass(self, start: FittedModel) -> FittedModel:
+    def by_one_pass(self, start: KnownFunctions | None) -> FittedModel:
         """With Gaussian noise: its sums do not depend on the model."""
         none = np.zeros((1, self.like.targets.shape[1], len(self._everything)))
         return self._searched(self._sums(self._everything, none), start)
 
-    def by_expansions(self, start: FittedModel) -> FittedModel:
+    def by_expansions(self, start: KnownFunctions | None) -> FittedModel:
         """By a quadratic in the likelihood's place, about one mode after another."""
-        model, weights = self._begun(start)
-        mode, status = None, Status.MAX_ITER
+        start, weights = self._begun(start)
+        model: FittedModel | None = None
+        mode: _Mode | None = None
+        status = Status.MAX_ITER
         for _ in range(_EXPANSIONS):
             sums = self._sums(self._everything, weights[None])
-            found = self._searched(sums, model)
-            mode = self._at_mode(found, weights)
-            settled = model is not None and _settled(model, found)
+            found = self._searched(sums, model or start)
+            before, mode = mode, self._at_mode(found, weights, _NEAR)
+            settled = _settled(model, found) or _alike(before, mode)
             model, weights = found, mode.everywhere(len(self._everything))
             logger.info(
                 "%d functions, log evidence %.3f", len(found.basis), mode.log_evidence
@@ -87,16 +91,21 @@ class _Weighing:
             if self.spec.deadline.passed:
                 status = Status.MAX_SECONDS
                 break
-        assert mode is not None
         assert model is not None
-        return mode.described(model, self.like, status)
+        return self._at_mode(model, weights, _PROMISED).described(
+            model, self.like, status
+        )
 
-    def _begun(self, start: FittedModel) -> tuple[FittedModel | None, Array]:
+    def _begun(
+        self, start: KnownFunctions | None
+    ) -> tuple[KnownFunctions | None, Array]:
         """The model and its weights, or as much of these as all rows agree to.
 
         The model of few rows that could be told apart may be sure of what is wrong.
         """
-        weights = start.beginning(self.candidates.basis).weights
+        weights = np.zeros((self.like.targets.shape[1], len(self._everything)))
+        if start is not None:
+            weights = start.beginning(self.candidates.basis).weights
         active = np.flatnonzero(weights.any(axis=0))
         if not len(active):
             return None, weights
@@ -109,7 +118,7 @@ class _Weighing:
         basis = self.candidates.basis.subset(functions)
         return summed(self.parts, basis, self.like.likelihood, tried)
 
-    def _searched(self, sums: Sums, start: FittedModel | None) -> FittedModel:
+    def _searched(self, sums: Sums, start: KnownFunctions | None) -> FittedModel:
         bias = 0 if self.candidates.basis.bias else None
         with single_threaded():
             return fit_problem(
@@ -122,14 +131,14 @@ class _Weighing:
                 monitor=self.monitor,
             )
 
-    def _at_mode(self, found: FittedModel, weights: Array) -> "_Mode":
+    def _at_mode(self, found: FittedModel, weights: Array, promised: float) -> "_Mode":
         """Newton's method with the prior held, from the weights of the last mode."""
         active, alpha = found.posterior.active, found.posterior.prior_precision
         before, after = weights[:, active], found.posterior.mean
         for _ in range(_STEPS):
             mode = self._stepped(active, alpha, before, after)
             before, after = mode.weights, mode.newton
-            if mode.promise < _PROMISED:
+            if mode.promise < promised:
                 break
         return mode
 
@@ -159,9 +168,8 @@ class _Mode:
     @cached_property
     def posterior(self) -> Posterior:
         """Laplace's, about these weights."""
-        root = 1 / np.sqrt(self.alpha)
-        scaled = root[:, None] * self.sums.gram * root + np.eye(len(root))
-        return Posterior(self.active, self.alpha, self.weights, cholesky(scaled))
+        factor = self.sums.factor(self.alpha)
+        return Posterior(self.active, self.alpha, self.weights, factor)
 
     @cached_property
     def newton(self) -> Array:
@@ -172,8 +180,8 @@ class _Mode:
     def promise(self) -> float:
         """½δᵀ(A + H)δ of the step δ to it: nats to be gained."""
         step = self.newton - self.weights
-        hessian = (self.sums.gram @ step[:, :, None])[:, :, 0] + self.alpha * step
-        return float(0.5 * np.sum(step * hessian))
+        curved = self.sums.information(step) + self.alpha * step
+        return float(0.5 * np.sum(step * curved))
 
     @property
     def log_evidence(self) -> float:
@@ -202,8 +210,15 @@ class _Mode:
         return replace(model, fit=fit)
 
 
-def _settled(before: FittedModel, now: FittedModel) -> bool:
+def _alike(before: _Mode | None, now: _Mode) -> bool:
+    """Whether another expansion has hardly changed the evidence."""
+    return before is not None and abs(now.log_evidence - before.log_evidence) < _SAME
+
+
+def _settled(before: FittedModel | None, now: FittedModel) -> bool:
     """Whether another expansion has changed neither functions nor precisions."""
+    if before is None:
+        return False
     known = before.beginning(now.basis).precision
     if len(before.basis) != len(now.basis) or np.isnan(known).any():
         return False
