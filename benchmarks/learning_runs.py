@@ -39,6 +39,8 @@ class Run:
     noise: float = np.nan  # estimated over true
     peak: float = np.nan  # of memory, in bytes
     status: str | None = None
+    gamma: float = np.nan  # of a Gaussian kernel, where it was searched for
+    partition: float = np.nan  # rows of one
 
     @property
     def key(self):

@@ -65,6 +65,7 @@ class Pool:
     ahead: int
     renewed: Callable[[], Executor] | None = None  # in the place of one that broke
     renewals: int = field(default=0, init=False)
+    told: bool = field(default=False, init=False)  # that it is done here
 
     def map(
         self, work: Callable[[Item], Result], items: Iterable[Item]
@@ -110,15 +111,17 @@ class Pool:
         return self._again(work, item)
 
     def _again(self, work: Callable[[Item], Result], item: Item) -> Result:
-        if self.renewed is not None and self.renewals < _RENEWALS:
+        while self.renewed is not None:
             try:
                 return self.executor.submit(work, item).result()
             except BrokenExecutor:
-                self.executor = self.renewed()
-                self.renewals += 1
-                return self._again(work, item)
-        if self.renewals <= _RENEWALS:
-            self.renewals = _RENEWALS + 1
+                if self.renewals == _RENEWALS:
+                    self.renewed = None
+                else:
+                    self.executor = self.renewed()
+                    self.renewals += 1
+        if not self.told:
+            self.told = True
             warnings.warn(
                 "a worker process ended abruptly, so the rest is computed here; if it "
                 "ran out of memory, use fewer workers or smaller blocks",

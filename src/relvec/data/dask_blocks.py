@@ -39,6 +39,7 @@ def dask_blocks(X: Any, y: Any = None, weight: Any = None) -> "DaskBlocks":
             raise ValueError("delayed blocks bring targets and weights: (X, y, weight)")
         return _of_delayed(list(X))
     heading = _heading(X)
+    _check_held(X, y, weight)
     pieces = _pieces(X)
     columns = [_beside(name, one, X) for name, one in (("y", y), ("weight", weight))]
     made = partial(_made, assign(heading, Choice()))
@@ -113,6 +114,19 @@ def _example(X: Any) -> Any:
     if hasattr(X, "_meta_nonempty"):
         return X._meta_nonempty.iloc[:1]
     return np.zeros((1, X.shape[1]), dtype=X.dtype)
+
+
+def _check_held(*collections: Any) -> None:
+    """Rows that a cluster holds are gone with it."""
+    distributed = sys.modules.get("distributed")
+    if distributed is None:
+        return
+    held = [one for one in collections if is_dask(one)]
+    if any(one.client.status != "running" for one in distributed.futures_of(held)):
+        raise ValueError(
+            "these rows were persisted on a cluster whose client is closed, and are "
+            "gone with it: make and persist them anew"
+        )
 
 
 def _heading(X: Any) -> Heading:

@@ -136,10 +136,9 @@ class SparseKernelModel(KernelModel):
     def _learns_width(self) -> bool:
         return self.kernel_learning is None and self._kernel_choice.learns
 
-    @property
-    def _fit_function(self) -> Fit:
+    def _fit_function(self, learning: Learning | None) -> Fit:
         """What fits one model, with its kernels as they are or learned."""
-        learning, partition = self._learning, as_partition(self.partition)
+        partition = as_partition(self.partition)
         if partition is not None:
             return partial(fit_partitioned, partition, self.partition_size, learning)
         return fit if learning is None else partial(learn, learning)
@@ -155,6 +154,12 @@ class SparseKernelModel(KernelModel):
             raise ValueError(
                 "rows that stay where they are have functions centred on some of them: "
                 "leave out candidates that are centres, and kernels that take columns"
+            )
+        told_apart = self._solver().looks_at_rows
+        if told_apart is not None:
+            raise ValueError(
+                f"{told_apart} tells rows apart, and of rows that stay where they are "
+                "only sums are known: leave it out"
             )
         note_features(self, X.n_features, X.feature_names)
         return Survey.of(X, classes=classes)
@@ -176,7 +181,7 @@ class SparseKernelModel(KernelModel):
             survey,
             family,
             centred=family.labels is None and bool(self.fit_intercept),
-            n_drawn=MOST_CANDIDATES if isinstance(size, str) else size,
+            n_drawn=max(MOST_CANDIDATES, 0 if isinstance(size, str) else size),
             n_centres=int(self.candidates) if own else survey.n_rows,
             seed=self._seed(),
         )

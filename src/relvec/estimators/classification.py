@@ -1,5 +1,6 @@
 """Relevance vector classification."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -254,7 +255,8 @@ random_state, verbose : object
             model = self._pairwise(spec, rows, classes, labels)
         else:
             data, start = family.encoded(rows, classes), self._start()
-            model = self._fit_function(spec, data, start=start, monitor=monitor)
+            fit = self._fit_function(self._learning)
+            model = fit(spec, data, start=start, monitor=monitor)
         remark = remark_on_lost_classes(
             model, rows, classes, labels, at_rows=spec.centres.are_rows
         )
@@ -299,12 +301,13 @@ random_state, verbose : object
             KernelChoice(one, self.gamma, self.degree, self.coef0).resolve(rows)
             for one in self._kernel_names(labels)
         ]
-        fit_one = self._fit_function
+        fit_one = self._fit_function(self._learning)
         if self._learns_width:
             # One width for all, which all classes together have taught.
             family = class_family("mrvm1", labels)
             learned = proposed_kernels(spec, family.encoded(rows, classes))
-            kernels, fit_one = [learned] * len(kernels), fit_with_learned
+            kernels = [learned] * len(kernels)
+            fit_one = partial(fit_with_learned, self._fit_function(None))
         return fit_pairwise(
             fit_one,
             spec,

@@ -259,7 +259,8 @@ default="auto"
         rows, values = self._training_rows(X, y, sample_weight, y_numeric=True)
         spec = self._specification(rows, family, deadline)
         data = family.encoded(rows, values)
-        return self._fit_function(spec, data, start=start, monitor=monitor)
+        fit = self._fit_function(self._learning)
+        return fit(spec, data, start=start, monitor=monitor)
 
     def _attributes(self, model: FittedModel) -> dict[str, Any]:
         family = model.family

@@ -4,12 +4,12 @@ from relvec.modelling.accumulation import Accumulated
 from relvec.modelling.calibration import calibrated
 from relvec.modelling.candidates import (
     AT_ROWS,
-    AmongRows,
     AtRows,
     Candidates,
     Centres,
     Given,
     InColumns,
+    OnRows,
 )
 from relvec.modelling.coupling import (
     ONE_AGAINST,
@@ -71,7 +71,6 @@ __all__ = [
     "ONE_AGAINST",
     "SINGLE_MODELS",
     "Accumulated",
-    "AmongRows",
     "AtRows",
     "Beginning",
     "Candidates",
@@ -87,6 +86,7 @@ __all__ = [
     "Learned",
     "Monitor",
     "Mrvm1",
+    "OnRows",
     "OneAgainstOne",
     "PairwiseModel",
     "PartitionSummary",

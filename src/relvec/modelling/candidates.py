@@ -53,18 +53,17 @@ AT_ROWS = AtRows()
 
 
 @dataclass(frozen=True, eq=False)
-class AmongRows:
-    """On rows with these indices, among others that are fitted as well."""
+class OnRows:
+    """On these rows, which need not be among those that are fitted."""
 
+    rows: AnyArray
     indices: Indices
     adjustable = False
     are_rows = True
 
     def of(self, rows: TrainingRows) -> tuple[AnyArray, Indices]:
-        chosen = np.flatnonzero(np.isin(rows.indices, self.indices))
-        centres = rows.rows.at(chosen)
-        first = _first_of_equals(centres)
-        return centres[first], rows.indices[chosen[first]]
+        first = _first_of_equals(self.rows)
+        return self.rows[first], self.indices[first]
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,5 +1,6 @@
 """The one place where kernels, a design, a likelihood and a solver become a model."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -38,10 +39,13 @@ def fit(
 
 
 def fit_with_learned(
-    spec: Specification, data: TrainingSet, **others: Any
+    fit_one: Callable[..., FittedModel],
+    spec: Specification,
+    data: TrainingSet,
+    **others: Any,
 ) -> FittedModel:
     """The same with a kernel that was learned before, which the model tells of."""
-    model = fit(spec, data, **others)
+    model = fit_one(spec, data, **others)
     return replace(model, learned=Learned(kernel=spec.kernels[0]))
 
 

@@ -109,10 +109,17 @@ class _Increment:
         return LastSet(rows, start, noise, list(self.records))
 
 
-def incremental(fits: SetFits, parts: Parts, begun: Begun) -> LastSet:
-    """What is found so far and the next partition are the next set."""
+def incremental(
+    fits: SetFits, parts: Parts, begun: Begun, first: TrainingSet
+) -> LastSet:
+    """What is found so far and the next partition are the next set.
+
+    ``first`` is the set of which there will be a model even if there is no time.
+    """
     work = partial(_with_part, fits, replace(begun, around=None))
     state = parts.fold(work, _Increment())
+    if state.waiting is None:
+        return LastSet(first, begun.start, begun.log_parameters, [], cut_short=True)
     last = state.set_for(fits, begun)
     return replace(last, cut_short=begun.until.passed)
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import pairwise
 from typing import TypeVar
 
 import numpy as np
@@ -67,7 +68,7 @@ class Encoding:
             in_memory=True,
             seed=self.seed,
         )
-        targets = self.family.targets(y) - self.offset
+        targets = self.family.targets(y, self.offset)
         return TrainingSet(rows, targets, self.likelihood, self.offset)
 
 
@@ -139,7 +140,7 @@ class RowsElsewhere:
             n_drawn=n_centres,
             seed=seed,
         )
-        found = _drawn(InBlocks(blocks, encoding), survey, n_drawn, seed)
+        found = _drawn(blocks, encoding, survey, n_drawn)
         sample = dealt(found, by_class=family.labels is not None)
         sample = replace(sample, rows=replace(sample.rows, spread=survey.spread))
         return cls(blocks, survey, encoding, sample)
@@ -203,16 +204,24 @@ class RowsElsewhere:
         return Candidates.of(spec.kernels, AT_ROWS, centres, bias=spec.intercept)
 
 
-def _drawn(parts: Parts, survey: Survey, count: int, seed: int) -> TrainingSet:
-    """So many rows by chance, whatever the blocks are."""
-    total = survey.n_rows
+def _drawn(
+    blocks: RowBlocks, encoding: Encoding, survey: Survey, count: int
+) -> TrainingSet:
+    """So many rows of those that count, by chance, whatever the blocks are."""
+    total = survey.n_counted
     wanted = np.arange(total)
     if count < total:
-        choice = generator(seed, 9).choice(total, count, replace=False, shuffle=False)
-        wanted = np.sort(choice)
-    found = list(parts.each(partial(_at, wanted)))
+        drawing = generator(encoding.seed, 9)
+        wanted = np.sort(drawing.choice(total, count, replace=False, shuffle=False))
+    ends = np.cumsum([0, *(part.n_counted for part in survey.parts)])
+    # Every block has to know only its own.
+    own = [wanted[slice(*np.searchsorted(wanted, pair))] for pair in pairwise(ends)]
+    places = [mine - first for mine, first in zip(own, ends, strict=False)]
+    found = list(each_block(blocks, partial(_at, encoding, places)))
     return found[0].joined(*found[1:])
 
 
-def _at(wanted: Indices, part: TrainingSet) -> TrainingSet:
-    return part.subset(np.flatnonzero(np.isin(part.rows.indices, wanted)))
+def _at(
+    encoding: Encoding, places: list[Indices], numbered: tuple[int, Block]
+) -> TrainingSet:
+    return encoding(numbered).subset(places[numbered[0]])

@@ -12,12 +12,12 @@ from relvec.chance import generator
 from relvec.likelihoods import Likelihood, re_estimated
 from relvec.modelling import (
     AT_ROWS,
-    AmongRows,
     Beginning,
     Candidates,
     FittedModel,
     KnownFunctions,
     Monitor,
+    OnRows,
     Specification,
     TrainingSet,
     maximised,
@@ -89,8 +89,9 @@ class _Fit:
         spec, start, monitor = self.spec, self.start, self.monitor
         # Sums are enough to find functions; with Gaussian noise one pass makes them.
         rough = rows.likelihood.conjugate and not self.exact
+        rough &= spec.solver.looks_at_rows is None
         if isinstance(around, InMemory) and not rough:
-            centred = replace(spec, centres=AmongRows(rows.rows.indices))
+            centred = replace(spec, centres=OnRows(rows.table, rows.rows.indices))
             data = around.data.with_parameters(log_parameters)
             return maximised(centred, data, start=start, monitor=monitor)
         functions = Candidates.of(spec.kernels, AT_ROWS, rows.rows, bias=spec.intercept)
@@ -187,7 +188,8 @@ class SetFits:
             return None
         count = min(len(part), MOST_AROUND)
         if self.noise_from != "all":
-            count = min(len(part), as_share("noise_from", self.noise_from, len(part)))
+            asked = max(1, as_share("noise_from", self.noise_from, len(part)))
+            count = min(len(part), asked)
         drawn = generator(self.spec.seed, 7).choice(len(part), count, replace=False)
         return InMemory(part.subset(np.sort(drawn)), count)
 

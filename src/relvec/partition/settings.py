@@ -199,7 +199,7 @@ class Incremental(Partition):
     def last_set(
         self, fits: SetFits, parts: Parts, begun: Begun, source: Source
     ) -> LastSet:
-        return incremental(fits, parts, begun)
+        return incremental(fits, parts, begun, source.drawn(fits.size))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

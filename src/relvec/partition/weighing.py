@@ -1,6 +1,6 @@
 """The model of some functions by all rows, of which only sums are seen."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -23,15 +23,14 @@ from relvec.partition.sums import Sums, summed
 from relvec.posterior import Posterior
 from relvec.typing import Array, Indices
 
-# Expansions of a likelihood that is not Gaussian, each about the mode for the last
-# prior, and steps to a mode: both converge quickly from the model of a few rows.
-_EXPANSIONS, _STEPS = 30, 30
+_STEPS = 30  # to a mode, at most: they converge quickly from the model of a few rows
+_PATIENCE = 3  # expansions that do not raise the evidence before the best one stays
 _MOVED = 0.03  # of the logarithms of precisions, where an expansion changes no more
-_SAME = 0.05  # nats by which evidences of two expansions in succession are alike
+_SAME = 0.05  # nats by which an evidence has to rise to be a higher one
 # Nats that a step to the mode still promises where it ends, on the way and in the end:
 # Laplace's approximation is that of a mode, whose error enters by its square.
 _NEAR, _PROMISED = 1e-2, 1e-5
-_HALVINGS = (1.0, 0.5, 0.25, 0.125)
+_SHARES = (1.0, 0.5, 0.25, 0.125, 0.03, 0.0)  # of a step; the last is not to take it
 
 
 def weighed(
@@ -73,28 +72,26 @@ class _Weighing:
     def by_expansions(self, start: KnownFunctions | None) -> FittedModel:
         """By a quadratic in the likelihood's place, about one mode after another."""
         start, weights = self._begun(start)
-        model: FittedModel | None = None
-        mode: _Mode | None = None
-        status = Status.MAX_ITER
-        for _ in range(_EXPANSIONS):
+        best = _Best(None, -np.inf, Status.MAX_ITER)
+        for _ in range(self.spec.limits.max_iter):
             sums = self._sums(self._everything, weights[None])
-            found = self._searched(sums, model or start)
-            before, mode = mode, self._at_mode(found, weights, _NEAR)
-            settled = _settled(model, found) or _alike(before, mode)
-            model, weights = found, mode.everywhere(len(self._everything))
+            found = self._searched(sums, best.model or start)
+            mode = self._at_mode(found, weights, _NEAR)
+            weights = mode.everywhere(len(self._everything))
             logger.info(
                 "%d functions, log evidence %.3f", len(found.basis), mode.log_evidence
             )
-            if settled:
-                status = found.status
+            settled = best.model is not None and _settled(best.model, found)
+            best = best.or_better(found, weights, mode.log_evidence)
+            if settled or best.waited == _PATIENCE:
+                best = replace(best, status=found.status)
                 break
             if self.spec.deadline.passed:
-                status = Status.MAX_SECONDS
+                best = replace(best, status=Status.MAX_SECONDS)
                 break
-        assert model is not None
-        return self._at_mode(model, weights, _PROMISED).described(
-            model, self.like, status
-        )
+        assert best.model is not None
+        mode = self._at_mode(best.model, best.weights, _PROMISED)
+        return mode.described(best.model, self.like, best.status)
 
     def _begun(
         self, start: KnownFunctions | None
@@ -109,7 +106,7 @@ class _Weighing:
         active = np.flatnonzero(weights.any(axis=0))
         if not len(active):
             return None, weights
-        shares = np.array([*_HALVINGS, 0.0])
+        shares = np.array(_SHARES)
         tried = shares[:, None, None] * weights[:, active]
         best = int(np.argmax(self._sums(active, tried).log_densities))
         return start if best == 0 else None, shares[best] * weights
@@ -135,10 +132,12 @@ class _Weighing:
         """Newton's method with the prior held, from the weights of the last mode."""
         active, alpha = found.posterior.active, found.posterior.prior_precision
         before, after = weights[:, active], found.posterior.mean
-        for _ in range(_STEPS):
+        for number in range(_STEPS):
             mode = self._stepped(active, alpha, before, after)
+            # The first is towards the mode of an expansion about another place.
+            stays = number > 0 and np.array_equal(mode.weights, before)
             before, after = mode.weights, mode.newton
-            if mode.promise < promised:
+            if mode.promise < promised or stays:
                 break
         return mode
 
@@ -146,7 +145,7 @@ class _Weighing:
         self, active: Indices, alpha: Array, before: Array, after: Array
     ) -> "_Mode":
         """As far towards the weights as the log posterior rises most."""
-        tried = np.stack([before + part * (after - before) for part in _HALVINGS])
+        tried = np.stack([before + share * (after - before) for share in _SHARES])
         sums = self._sums(active, tried)
         penalty = 0.5 * np.sum(alpha * tried**2, axis=(1, 2))
         best = int(np.argmax(sums.log_densities - penalty))
@@ -154,6 +153,25 @@ class _Weighing:
             tried = tried[best : best + 1]
             sums = self._sums(active, tried)
         return _Mode(active, alpha, tried[0], sums)
+
+
+@dataclass(frozen=True)
+class _Best:
+    """The model of the highest evidence so far, and where it has been found."""
+
+    model: FittedModel | None
+    log_evidence: float
+    status: Status
+    weights: Array = field(default_factory=lambda: np.empty((0, 0)))
+    waited: int = 0  # expansions since then
+
+    def or_better(
+        self, model: FittedModel, weights: Array, log_evidence: float
+    ) -> "_Best":
+        """That of another expansion, if it is higher."""
+        if log_evidence > self.log_evidence + _SAME or self.model is None:
+            return _Best(model, log_evidence, self.status, weights)
+        return replace(self, waited=self.waited + 1)
 
 
 @dataclass(frozen=True)
@@ -210,15 +228,8 @@ class _Mode:
         return replace(model, fit=fit)
 
 
-def _alike(before: _Mode | None, now: _Mode) -> bool:
-    """Whether another expansion has hardly changed the evidence."""
-    return before is not None and abs(now.log_evidence - before.log_evidence) < _SAME
-
-
-def _settled(before: FittedModel | None, now: FittedModel) -> bool:
+def _settled(before: FittedModel, now: FittedModel) -> bool:
     """Whether another expansion has changed neither functions nor precisions."""
-    if before is None:
-        return False
     known = before.beginning(now.basis).precision
     if len(before.basis) != len(now.basis) or np.isnan(known).any():
         return False

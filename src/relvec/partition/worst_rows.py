@@ -100,10 +100,13 @@ def _ranked(
     """The best of a part."""
     indices = part.rows.indices
     after = np.searchsorted(used, indices).clip(max=len(used) - 1)
-    fresh = part.subset(np.flatnonzero(used[after] != indices))
+    left = np.flatnonzero(used[after] != indices)
+    fresh = part.subset(left)
+    # By the place of a row in its part: its number is that of the order given.
+    chance = generator(part.rows.seed, 8, len(used)).random(len(part))[left]
     stratum = strata.of_rows(fresh)
-    found = _Ranked(fresh, stratum, _score(strata, model, fresh, stratum, len(used)))
-    return found.best(strata, size)
+    score = _score(strata, model, fresh, stratum, chance)
+    return _Ranked(fresh, stratum, score).best(strata, size)
 
 
 def _score(
@@ -111,7 +114,7 @@ def _score(
     model: FittedModel,
     rows: TrainingSet,
     stratum: Indices,
-    purpose: int,
+    chance: Array,
 ) -> Array:
     """The error, or of classes one where it is wrong; in an order by chance."""
     if not len(rows):
@@ -120,8 +123,7 @@ def _score(
         return np.abs(rows.targets - model.predictor(rows.table)).max(axis=1)
     expected = model.family.expected(*model.latent(rows.table))
     predicted = np.argmin(_squares(expected, strata.codes), axis=1)
-    draw = generator(rows.rows.seed, 8, purpose, int(rows.rows.indices[0]))
-    return (predicted != stratum) + draw.random(len(rows)) * (1 - 1e-9)
+    return (predicted != stratum) + chance
 
 
 def _counted(part: TrainingSet) -> tuple[Array, Array]:

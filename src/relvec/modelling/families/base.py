@@ -38,8 +38,8 @@ class Family(Protocol):
     def coupled(self) -> bool:
         """Whether predictions need the covariance of all outputs together."""
 
-    def targets(self, y: AnyArray) -> Array:
-        """Targets as given as those of outputs (N, outputs), before any offset."""
+    def targets(self, y: AnyArray, offset: float) -> Array:
+        """Targets as given as those of outputs (N, outputs), less an offset."""
 
     def starting_likelihood(
         self, targets: Array, weight: Array, offset: float

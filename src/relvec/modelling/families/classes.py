@@ -46,7 +46,7 @@ class ClassFamily(ABC):
         """(N, outputs) for indices of classes."""
         return np.eye(len(self.labels))[indices]
 
-    def targets(self, y: AnyArray) -> Array:
+    def targets(self, y: AnyArray, offset: float) -> Array:
         return self.outputs(np.searchsorted(self.labels, y))
 
     def starting_likelihood(

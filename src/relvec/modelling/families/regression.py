@@ -28,15 +28,15 @@ class Regression:
     price: ClassVar[float] = 0.0
     coupled: ClassVar[bool] = False
 
-    def targets(self, y: AnyArray) -> Array:
-        return as_floats("y", y, 1)[:, None]
+    def targets(self, y: AnyArray, offset: float) -> Array:
+        return _centred(as_floats("y", y, 1), offset)[:, None]
 
     def encoded(self, rows: TrainingRows, y: AnyArray) -> TrainingSet:
         values = as_floats("y", y, 1)
         offset = 0.0
         if self.centred:
             offset = float((values * rows.weight).sum() / rows.weight.sum())
-        targets = _centred(values, offset)[:, None]
+        targets = self.targets(values, offset)
         noise = self.starting_likelihood(targets, rows.weight, offset)
         return TrainingSet(rows, targets, noise, offset)
 
@@ -87,7 +87,7 @@ class Regression:
 def _centred(y: Array, offset: float) -> Array:
     """y − offset; exactly zero where only rounding is left of it."""
     targets = y - offset
-    largest = np.max(np.abs(y))
-    if np.max(np.abs(targets)) <= 8 * np.finfo(float).eps * largest:
+    largest = np.max(np.abs(y), initial=0.0)
+    if np.max(np.abs(targets), initial=0.0) <= 8 * np.finfo(float).eps * largest:
         return np.zeros_like(targets)
     return targets
