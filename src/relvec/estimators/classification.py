@@ -81,8 +81,8 @@ OneAgainstOne or Softmax, default="auto"
         Their ``gamma``, learned or not, is that of all rows, ``max_iter`` is for each
         and ``max_seconds`` for all. Of two classes both are the model of "auto", which
         is logistic; of more classes "auto" is "mrvm1".
-    design, candidates, tol, max_iter, max_seconds, warm_start, memory_budget, \
-random_state, verbose : object
+    design, candidates, partition, partition_size, tol, max_iter, max_seconds, \
+warm_start, memory_budget, random_state, verbose : object
         How the fit is carried out, as in :class:`RVR`. Low rank does not serve classes:
         ``design="low-rank"`` searches by parts, as ``"auto"`` does.
 
@@ -103,6 +103,9 @@ random_state, verbose : object
         What was learned of the kernel, as in :class:`RVR`; relevance is summed over
         outputs. With "ovr" and "ovo" it is a mean over ``estimators_``, which have
         kernels and histories of their own.
+    partition_size_, n_partitions_, sparseness_ratio_, partition_history_ : object
+        How a fit by parts of the rows went, as in :class:`RVR`; of "ovr" and "ovo" each
+        model has its own.
     dual_coef_ : ndarray of shape (n_vectors,) or (n_classes, n_vectors)
         Posterior mean of the weights; of the logistic model of two classes one for each
         vector.

@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 
+from relvec.estimators.collections import lazy_on_collections
 from relvec.estimators.least_squares import LeastSquaresMachine
 from relvec.estimators.multiclass import check_several
 from relvec.lssvm import LeastSquaresModel, SignedClasses, fit_least_squares
@@ -83,6 +84,7 @@ class LSSVC(ClassifierMixin, LeastSquaresMachine):
     def _attributes(self, model: LeastSquaresModel) -> dict[str, Any]:
         return {**super()._attributes(model), "classes_": model.labels}
 
+    @lazy_on_collections
     def decision_function(self, X: Any) -> Array:
         """f of the second of two classes, or of each class against the rest.
 
@@ -101,6 +103,7 @@ class LSSVC(ClassifierMixin, LeastSquaresMachine):
         found = self.model_.values(rows)
         return found[:, 0] if found.shape[1] == 1 else found
 
+    @lazy_on_collections
     def predict_proba(self, X: Any) -> Array:
         """Probability of each class.
 
@@ -121,6 +124,7 @@ class LSSVC(ClassifierMixin, LeastSquaresMachine):
         """
         return self._predictive(X).probabilities
 
+    @lazy_on_collections
     def predict(self, X: Any) -> AnyArray:
         """The class of largest f, which is the most probable one.
 

@@ -4,6 +4,7 @@ from typing import Any, Literal, overload
 
 from sklearn.base import RegressorMixin
 
+from relvec.estimators.collections import lazy_on_collections
 from relvec.estimators.least_squares import LeastSquaresMachine
 from relvec.lssvm import LeastSquaresModel, RealTargets, fit_least_squares
 from relvec.modelling import Monitor
@@ -153,6 +154,7 @@ class LSSVR(RegressorMixin, LeastSquaresMachine):
     @overload
     def predict(self, X: Any, return_std: Literal[True]) -> tuple[Array, Array]: ...
 
+    @lazy_on_collections
     def predict(self, X: Any, return_std: bool = False) -> Array | tuple[Array, Array]:
         """Predict targets, with their standard deviation if asked.
 
@@ -178,6 +180,7 @@ class LSSVR(RegressorMixin, LeastSquaresMachine):
         found = self._with_bars(rows)
         return found.mean, found.std
 
+    @lazy_on_collections
     def predict_interval(self, X: Any, level: float = 0.9) -> tuple[Array, Array]:
         """Bounds between which a target lies with the given probability.
 

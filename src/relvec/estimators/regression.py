@@ -72,6 +72,15 @@ default="auto"
         candidates a search looks at as many as bring something. For
         ``kernel="precomputed"`` a number says how many columns a matrix has that need
         not be square.
+    partition : {"split-merge", "incremental", "working-set", "sample"}, SplitMerge, \
+Incremental or WorkingSet, optional
+        Fit by parts of the rows: by the algorithms of [4]_, or by functions that some
+        rows drawn have found and all rows then weigh, "sample". Rows in blocks stay
+        where they are, and so do those of a Dask collection, for which "sample" is the
+        default: only sums over them come here.
+    partition_size : "auto" or int, default="auto"
+        Rows of a partition; "auto" is what the model of a few rows suggests, section
+        4.2.1 of [4]_. For "sample" it is the number of rows drawn, by default 10000.
     noise_variance : "estimate" or float, default="estimate"
         Variance of the noise, if it is known. An estimate is never below 1e-12 of the
         mean square of the (centred) targets.
@@ -122,6 +131,14 @@ default="auto"
         ``n_rows``, ``length_scale``, ``criterion`` (the lower the better),
         ``log_evidence`` and ``n_vectors`` of every kernel that was tried; for
         "adaptive" of every dictionary, thinned out, by its middle length scale.
+    partition_size_, n_partitions_ : int
+        Rows of a partition and how many of them there are; with ``partition``, as are
+        the next two.
+    sparseness_ratio_ : float
+        Vectors to rows of the model by which the size was found; nan if it was given.
+        Near one, partitions gain nothing and the kernel is probably too narrow.
+    partition_history_ : dict of ndarray
+        ``n_rows`` of every set that was fitted and ``n_vectors`` that it was left with.
     relevance_vectors_ : ndarray of shape (n_vectors, n_features)
         These rows, or (n_vectors,) objects; empty for ``kernel="precomputed"`` and
         None.
@@ -177,6 +194,8 @@ default="auto"
     .. [3] J. Yuan, L. Bo, K. Wang and T. Yu (2009), "Adaptive spherical Gaussian kernel
        in sparse Bayesian learning framework for nonlinear regression", Expert Systems
        with Applications 36, 3982-3989.
+    .. [4] D. Ben-Shimon (2006), "Accelerating the relevance vector machine via data
+       partitioning", thesis, Ben-Gurion University of the Negev.
 
     Examples
     --------
@@ -283,9 +302,10 @@ default="auto"
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features) or RowBlocks
+        X : array-like of shape (n_samples, n_features), RowBlocks or Dask collection
             Rows to predict; for ``kernel="precomputed"`` kernel values between them
-            and all training rows. Blocks are read one at a time.
+            and all training rows. Blocks are read one at a time; of a Dask array or
+            data frame the results are lazy Dask arrays.
         return_std : bool, default=False
             Whether to return the standard deviation of the targets, noise included.
 

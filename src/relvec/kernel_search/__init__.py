@@ -4,6 +4,7 @@ from relvec.kernel_search.adaptive import N_SCALES, learn_adaptive
 from relvec.kernel_search.alternating import learn_alternating
 from relvec.kernel_search.learnable import radial
 from relvec.kernel_search.reference import Reference
+from relvec.kernel_search.relevance import feature_relevance, length_scales
 from relvec.kernel_search.settings import (
     Adaptive,
     KernelWeights,
@@ -30,7 +31,9 @@ __all__ = [
     "Learning",
     "LengthScales",
     "as_learning",
+    "feature_relevance",
     "learn",
+    "length_scales",
     "n_kernels",
     "proposed_kernels",
     "radial",

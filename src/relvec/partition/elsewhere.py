@@ -38,6 +38,8 @@ State = TypeVar("State")
 # Functions that all rows are asked about, if that is for us to choose: time grows with
 # their square. Beside those of a model there are at least so many others.
 _FUNCTIONS, _OTHERS = 500, 100
+# Working sets, unless their number is given: each takes a pass over all rows.
+_MOST_SETS = 50
 
 
 @dataclass(frozen=True)
@@ -111,6 +113,7 @@ class RowsElsewhere:
     survey: Survey
     encoding: Encoding
     sample: TrainingSet  # in an order by chance
+    most_sets: float = _MOST_SETS
 
     @classmethod
     def of(

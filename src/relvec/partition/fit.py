@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from relvec.evidence import Status
-from relvec.kernel_search import Learning, learn
+from relvec.kernel_search import Learning, feature_relevance, learn, length_scales
 from relvec.modelling import (
     FittedModel,
     Learned,
@@ -89,7 +89,20 @@ def divide_and_conquer(
         # By rows that the model was fitted to, or some of them.
         every = settings.rows_fitted == "all"
         model = calibrated(model, spec, source.drawn(_JUDGES) if every else last.rows)
+    learned = _described(learned, model, source)
     return _told(model, learned, chosen, source.n_rows, last)
+
+
+def _described(learned: Learned, model: FittedModel, source: Source) -> Learned:
+    """With what a learned kernel tells of vectors and features."""
+    if learned.kernel is None:
+        return learned
+    rows = source.drawn(_LEARN_FROM)
+    return replace(
+        learned,
+        length_scales=length_scales(model.basis),
+        feature_relevance=feature_relevance(model, rows.table, rows.weight),
+    )
 
 
 def _told(

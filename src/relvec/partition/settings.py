@@ -4,8 +4,6 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from relvec.modelling import Specification
 from relvec.parameters import check_choice, check_count, check_flag, check_fraction
 from relvec.parametric import Parametric
@@ -221,8 +219,9 @@ class WorkingSet(Partition):
     polish : bool, default=True
         As in :class:`SplitMerge`.
     max_sets : int, optional
-        Most sets to be fitted. By default as many as there are partitions, so that
-        every row has been in one: each set takes a pass over all rows.
+        Most sets to be fitted: each takes a pass over all rows. By default as many as
+        there are partitions, so that every row has been in one; 50 of rows that are not
+        in memory.
 
     References
     ----------
@@ -250,7 +249,7 @@ class WorkingSet(Partition):
     def last_set(
         self, fits: SetFits, parts: Parts, begun: Begun, source: Source
     ) -> LastSet:
-        first, most = source.drawn(fits.size), self.max_sets or np.inf
+        first, most = source.drawn(fits.size), self.max_sets or source.most_sets
         return working_set(fits, parts, begun, first, max_sets=most)
 
 

@@ -21,6 +21,10 @@ class Source(Protocol):
     """All rows, wherever they are."""
 
     @property
+    def most_sets(self) -> float:
+        """For which it may be asked for all rows again."""
+
+    @property
     def n_rows(self) -> int:
         """That count."""
 
@@ -57,6 +61,7 @@ class HeldRows:
 
     data: TrainingSet
     by_class: bool
+    most_sets: float = np.inf
 
     @classmethod
     def of(cls, data: TrainingSet, spec: Specification) -> "HeldRows":
