@@ -58,8 +58,10 @@ class Cut:
     def each(self, work):
         return map(work, self._parts())
 
-    def fold(self, work, state):
+    def fold(self, work, state, stop):
         for part in self._parts():
+            if stop():
+                break
             state = work(state, part)
         return state
 

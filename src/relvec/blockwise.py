@@ -92,6 +92,8 @@ class Pool:
         except BrokenExecutor:
             return None
         except RuntimeError as error:
+            if "shutdown" not in str(error):
+                raise
             raise ValueError(
                 f"the executor given to relvec.parallel takes no work ({error}): use "
                 "it before it is shut down"
@@ -139,17 +141,29 @@ class Cluster:
             raise ValueError(
                 f"the Dask client is {client.status}: connect one that is running"
             )
+        if client.asynchronous:
+            msg = "an asynchronous Dask client cannot be waited for: give another"
+            raise ValueError(msg)
         self.client = client
 
     def map(
         self, work: Callable[[Item], Result], items: Iterable[Item]
     ) -> Iterator[Result]:
-        ahead = _AHEAD * max(1, sum(self.client.nthreads().values()))
+        return self.results(self.client.submit(work, one, pure=False) for one in items)
+
+    def results(self, futures: Iterable[Any]) -> Iterator[Any]:
+        """Of futures that are made a few ahead of the one that is waited for."""
+        n_threads = sum(self.client.nthreads().values())
+        if n_threads == 0:
+            raise ValueError(
+                "the Dask cluster has no workers: start some, and wait for them with "
+                "client.wait_for_workers(1)"
+            )
         waiting: deque[Any] = deque()
         try:
-            for item in items:
-                waiting.append(self.client.submit(work, item, pure=False))
-                if len(waiting) > ahead:
+            for future in futures:
+                waiting.append(future)
+                if len(waiting) > _AHEAD * n_threads:
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()

@@ -291,3 +291,64 @@ def test_rows_of_a_closed_cluster_are_refused():
         dX, dy = (one.persist() for one in collections(X, y, 20))
     with pytest.raises(ValueError, match="cluster"):
         RVR(gamma=1 / 9).fit(dX, dy)
+
+
+def test_a_cluster_without_workers_is_refused():
+    options = {"n_workers": 0, "processes": False, "dashboard_address": ":0"}
+    with (
+        distributed.Client(**options),
+        pytest.raises(ValueError, match="no workers"),
+    ):
+        RVR(gamma=1 / 9).fit(*collections(*rows(60), 20))
+
+
+def fitted_there(X, y):
+    return RVR(gamma=1 / 9).fit(*collections(X, y, 100)).predict(X)
+
+
+def test_a_task_may_fit_what_other_tasks_make(client):
+    """It makes room for them, even if all workers have such a task."""
+    X, y = rows(300)
+    tasks = [client.submit(fitted_there, X, y, pure=False) for _ in range(2)]
+    here = RVR(gamma=1 / 9, partition="sample").fit(in_blocks(X, y, 100))
+    for task in tasks:
+        np.testing.assert_array_equal(task.result(timeout=120), here.predict(X))
+
+
+def test_partial_fit_reads_the_blocks(client):
+    X, y = rows()
+    model = RVR(gamma=1 / 9).partial_fit(*collections(X, y))
+    there = RVR(gamma=1 / 9).partial_fit(in_blocks(X, y))
+
+    np.testing.assert_array_equal(model.predict(X), there.predict(X))
+
+
+def test_a_size_without_a_partition_is_that_of_a_sample():
+    X, y = rows(300)
+    model = RVR(gamma=1 / 9, partition_size=100).fit(*collections(X, y, 100))
+
+    assert model.partition_size_ == 100
+
+
+def test_widths_of_each_vector_are_refused():
+    X, y = collections(*rows(60), 20)
+    with pytest.raises(ValueError, match="width of its own"):
+        RVR(kernel_learning="adaptive").fit(X, y)
+
+
+def test_predictions_of_delayed_blocks_are_refused_in_words():
+    X, y = rows(60)
+    model = RVR(gamma=1 / 9).fit([dask.delayed((X, y))])
+    with pytest.raises(ValueError, match=r"dask.delayed\(model.predict\)"):
+        model.predict([dask.delayed(X)])
+
+
+def test_predictions_of_chunks_of_unknown_sizes():
+    X, y = rows(300)
+    dX, dy = collections(X, y, 100)
+    model = RVR(gamma=1 / 9).fit(dX, dy)
+    some = dX[:, 0] > 0
+
+    np.testing.assert_array_equal(
+        model.predict(dX[some]).compute(), model.predict(X[X[:, 0] > 0])
+    )

@@ -1,6 +1,7 @@
 """Fits by parts of the rows: in memory and in blocks, by one or several workers."""
 
 import pickle
+import warnings
 from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
 from functools import cache
 
@@ -25,6 +26,7 @@ from relvec import (
     parallel,
 )
 from relvec.data import noisy_sinc, scan, two_mixtures
+from relvec.kernels import Gaussian
 from relvec.partition import as_partition
 from relvec.partition import source as source_module
 
@@ -658,3 +660,80 @@ def test_rows_may_be_words(rng):
     model.fit(words, y + 0.1 * rng.standard_normal(150))
 
     assert np.sqrt(np.mean((model.predict(words) - y) ** 2)) < 0.07
+
+
+# what a review found
+
+
+def test_the_number_of_candidates_is_that_of_functions_weighed():
+    X, y = noisy_sinc(400, seed=3)
+    model = RVR(gamma=1.0, candidates=4, partition="sample", partition_size=100)
+    model.fit(scan(X, target=y, block_rows=100))
+
+    assert len(model.relevance_) <= 4
+
+
+@pytest.mark.parametrize("solver", ["variational", TopDown("em", min_vectors=20)])
+def test_a_polish_does_not_change_what_a_solver_maximises(solver):
+    X, y = noisy_sinc(120, seed=3)
+    settings = {"gamma": 1 / 9, "solver": solver}
+    model = RVR(**settings, partition="split-merge", partition_size=40)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(X, y)
+        plain = RVR(**settings).fit(X, y)
+
+    assert np.isfinite(model.degrees_of_freedom_) == np.isfinite(
+        plain.degrees_of_freedom_
+    )
+
+
+def test_constant_targets_in_blocks_have_the_noise_of_an_array():
+    X = np.random.default_rng(0).uniform(-1, 1, (90, 1))
+    y = np.full(90, 0.1)
+    model = RVR(gamma=1.0, partition="sample")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        there = clone(model).fit(scan(X, target=y, block_rows=40))
+        here = clone(model).fit(X, y)
+
+    assert there.status_ is here.status_
+    np.testing.assert_allclose(there.noise_variance_, here.noise_variance_, rtol=1e-6)
+
+
+def test_no_time_and_an_empty_first_block():
+    X, y = noisy_sinc(120, seed=3)
+    weight = np.repeat([0.0, 1.0], [40, 80])
+    blocks = scan(X, target=y, weight=weight, block_rows=40)
+    model = RVR(gamma=1 / 9, partition="split-merge", partition_size=20)
+    with pytest.warns(ConvergenceWarning, match="max_seconds"):
+        model.set_params(max_seconds=1e-9).fit(blocks)
+
+    assert model.predict(X).shape == (120,)
+
+
+def test_labels_keep_their_type_and_must_be_of_one_kind():
+    X, y = two_mixtures(120, seed=3)
+    model = RVC(gamma=4.0, partition="sample")
+    model.fit(scan(X, target=y.astype(np.int8), block_rows=40))
+
+    assert model.classes_.dtype == np.int8
+
+    mixed = [(X[:60], y[:60]), (X[60:], np.array(["a", "b"])[y[60:]])]
+    with pytest.raises(ValueError, match="block 2: the target is text here"):
+        RVC(gamma=4.0, partition="sample").fit(scan(mixed))
+
+
+def test_weights_of_kernels_are_told():
+    X, y = noisy_sinc(120, seed=3)
+    kernels = [Gaussian(1.0), Gaussian(3.0)]
+    model = RVR(kernels, kernel_learning="weights", partition="sample").fit(X, y)
+
+    np.testing.assert_allclose(model.kernel_weights_.sum(), 1.0)
+
+
+def test_a_small_budget_is_kept():
+    X, y = noisy_sinc(200, seed=3)
+    model = RVR(gamma=1 / 9, memory_budget="100kB", partition="sample")
+
+    assert len(model.fit(scan(X, target=y, block_rows=50)).relevance_) < 15

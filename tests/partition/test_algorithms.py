@@ -23,7 +23,8 @@ from partitions import (
 
 from relvec.evidence import Deadline
 from relvec.modelling import class_family
-from relvec.partition.algorithms import incremental, split_and_merge, working_set
+from relvec.partition import algorithms
+from relvec.partition.algorithms import incremental, working_set
 from relvec.partition.parts import InMemory, dealt
 from relvec.partition.sets import OfSeveral
 
@@ -52,6 +53,11 @@ def as_in_the_thesis(partitions, kept):
 def vectors(rows, kept):
     """What ``Noting`` leaves of a set."""
     return frozenset(sorted(rows)[:kept])
+
+
+def split_and_merge(fits, parts, begun, *, pairwise):
+    first = parts.data.subset(np.arange(1))
+    return algorithms.split_and_merge(fits, parts, begun, first, pairwise=pairwise)
 
 
 @pytest.mark.parametrize("n_partitions", [2, 3, 4, 5, 6, 7, 8, 13])

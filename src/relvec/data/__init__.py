@@ -8,6 +8,7 @@ from relvec.data.blocks import (
     is_elsewhere,
     is_row_blocks,
 )
+from relvec.data.checks import same_kind
 from relvec.data.dask_blocks import dask_blocks, is_dask, lazily
 from relvec.data.generators import mixtures_and_copies, noisy_sinc, two_mixtures
 from relvec.data.scan import scan
@@ -24,6 +25,7 @@ __all__ = [
     "lazily",
     "mixtures_and_copies",
     "noisy_sinc",
+    "same_kind",
     "scan",
     "two_mixtures",
 ]

@@ -1,7 +1,8 @@
 """Rows in blocks: what a fit on more rows than memory holds is given."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Any, Protocol, TypeGuard, TypeVar, runtime_checkable
 
 import numpy as np
@@ -93,13 +94,22 @@ class RowBlocks(Protocol):
 
 @runtime_checkable
 class Elsewhere(RowBlocks, Protocol):
-    """Blocks that are worked on where they are."""
+    """Blocks that are worked on where they are.
 
-    def each(self, work: Callable[[tuple[int, Block]], Result]) -> Iterator[Result]:
-        """The work on every block and its number, in their order."""
+    The work is told something of every block, and has the block itself.
+    """
+
+    def each(
+        self, work: Callable[[tuple[Any, Block]], Result], told: Sequence[Any] | None
+    ) -> Iterator[Result]:
+        """The work on every block, in their order."""
 
     def fold(
-        self, work: Callable[[State, tuple[int, Block]], State], state: State
+        self,
+        work: Callable[[State, tuple[Any, Block]], State],
+        state: State,
+        told: Sequence[Any],
+        stop: Callable[[], bool],
     ) -> State:
         """The work on one after another, each beginning with what is so far."""
 
@@ -110,22 +120,36 @@ def is_elsewhere(X: object) -> TypeGuard[Elsewhere]:
 
 
 def each_block(
-    blocks: RowBlocks, work: Callable[[tuple[int, Block]], Result]
+    blocks: RowBlocks,
+    work: Callable[[tuple[Any, Block]], Result],
+    told: Sequence[Any] | None = None,
 ) -> Iterator[Result]:
-    """The work on every block and its number, by whoever does it in this context."""
+    """The work on every block, by whoever does it in this context.
+
+    It gets what it is told of the block, by default its number, and the block.
+    """
     if is_elsewhere(blocks):
-        return blocks.each(work)
-    return engine().map(work, enumerate(blocks))
+        return blocks.each(work, told)
+    return engine().map(work, zip(told or count(), blocks, strict=False))
 
 
 def fold_blocks(
-    blocks: RowBlocks, work: Callable[[State, tuple[int, Block]], State], state: State
+    blocks: RowBlocks,
+    work: Callable[[State, tuple[Any, Block]], State],
+    state: State,
+    told: Sequence[Any],
+    stop: Callable[[], bool],
 ) -> State:
-    """The work on one block after another, each beginning with what is so far."""
+    """The work on one block after another, each beginning with what is so far.
+
+    It is over when ``stop`` says so.
+    """
     if is_elsewhere(blocks):
-        return blocks.fold(work, state)
-    for numbered in enumerate(blocks):
-        state = work(state, numbered)
+        return blocks.fold(work, state, told, stop)
+    for item in zip(told, blocks, strict=True):
+        if stop():
+            break
+        state = work(state, item)
     return state
 
 

@@ -1,14 +1,14 @@
 """Rows of Dask collections, worked on where they are."""
 
 import sys
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
 
+from relvec.blockwise import Cluster
 from relvec.data.blocks import Block, make_block
 from relvec.data.checks import Place
 from relvec.data.roles import Choice, Heading, Roles, assign
@@ -18,8 +18,6 @@ from relvec.typing import AnyArray
 
 Result = TypeVar("Result")
 State = TypeVar("State")
-
-_AHEAD = 2  # tasks for every thread of the cluster: one to begin with when another ends
 
 
 def is_dask(X: Any) -> bool:
@@ -34,11 +32,15 @@ def is_dask(X: Any) -> bool:
 
 def dask_blocks(X: Any, y: Any = None, weight: Any = None) -> "DaskBlocks":
     """The blocks of an array, a data frame or a list of delayed blocks."""
+    if type(X).__name__ == "Delayed":
+        X = [X]
     if isinstance(X, list | tuple):
         if y is not None or weight is not None:
             raise ValueError("delayed blocks bring targets and weights: (X, y, weight)")
         return _of_delayed(list(X))
     heading = _heading(X)
+    if heading.names is None:
+        check_sizes("X", X)
     _check_held(X, y, weight)
     pieces = _pieces(X)
     columns = [_beside(name, one, X) for name, one in (("y", y), ("weight", weight))]
@@ -66,32 +68,54 @@ class DaskBlocks:
     def __iter__(self) -> Iterator[Block]:
         return self.each(_itself)
 
-    def each(self, work: Callable[[tuple[int, Block]], Result]) -> Iterator[Result]:
+    def each(
+        self,
+        work: Callable[[tuple[Any, Block]], Result],
+        told: Sequence[Any] | None = None,
+    ) -> Iterator[Result]:
         """The work on every block, by the workers that hold it."""
-        tasks = (self._task(work, number) for number in range(len(self.parts)))
-        return _computed(tasks)
+        items = zip(told or range(len(self.parts)), self.parts, strict=True)
+        return _computed(_task(work, *item) for item in items)
 
     def fold(
-        self, work: Callable[[State, tuple[int, Block]], State], state: State
+        self,
+        work: Callable[[State, tuple[Any, Block]], State],
+        state: State,
+        told: Sequence[Any],
+        stop: Callable[[], bool],
     ) -> State:
         """The work on one after another."""
-        for number in range(len(self.parts)):
-            (state,) = _computed([self._task(partial(work, state), number)])
+        for item in zip(told, self.parts, strict=True):
+            if stop():
+                break
+            (state,) = _computed([_task(partial(work, state), *item)])
         return state
 
-    def _task(self, work: Callable[[tuple[int, Block]], Any], number: int) -> Any:
-        dask = optional_module("dask", "Dask collections", "dask")
-        return dask.delayed(_worked, pure=False)(work, number, self.parts[number])
+
+def _task(work: Callable[[tuple[Any, Block]], Any], told: Any, part: Any) -> Any:
+    dask = optional_module("dask", "Dask collections", "dask")
+    return dask.delayed(_worked, pure=False)(work, told, part)
 
 
 def lazily(work: Callable[[Any], Any], X: Any) -> Any:
     """What a method makes of the rows of a collection: lazy arrays of its results."""
+    if isinstance(X, list | tuple) or type(X).__name__ == "Delayed":
+        raise ValueError(
+            "of delayed blocks the numbers of rows are not known: give a Dask array or "
+            "data frame, or predict each of them by dask.delayed(model.predict)(X)"
+        )
     array = optional_module("dask.array", "Dask collections", "dask")
     delayed = optional_module("dask", "Dask collections", "dask").delayed
+    _heading(X)
     results = work(_example(X))
     count = len(results) if isinstance(results, tuple) else 1
     sizes = X.chunks[0] if hasattr(X, "chunks") else [np.nan] * X.npartitions
-    tasks = [delayed(work, nout=count, pure=False)(piece) for piece in _pieces(X)]
+    nothing: Any = np.asarray(results)[:0]
+    if count > 1:
+        nothing = tuple(np.asarray(one)[:0] for one in results)
+    # Once for all of them.
+    called = delayed(partial(_unless_empty, work, nothing), nout=count, pure=False)
+    tasks = [called(piece) for piece in _pieces(X)]
 
     def joined(number: int | None) -> Any:
         like = np.asarray(results if number is None else results[number])
@@ -107,6 +131,10 @@ def lazily(work: Callable[[Any], Any], X: Any) -> Any:
     if not isinstance(results, tuple):
         return joined(None)
     return tuple(joined(number) for number in range(count))
+
+
+def _unless_empty(work: Callable[[Any], Any], nothing: Any, rows: Any) -> Any:
+    return work(rows) if len(rows) else nothing
 
 
 def _example(X: Any) -> Any:
@@ -133,6 +161,11 @@ def _heading(X: Any) -> Heading:
     """The columns, as far as a collection tells; or refuse."""
     if hasattr(X, "columns"):
         return FrameRows(X._meta).heading("the Dask data frame")
+    if not hasattr(X, "chunks"):
+        raise ValueError(
+            "X must be a Dask array, a Dask data frame or a list of delayed blocks; "
+            f"got {type(X).__name__}"
+        )
     if X.ndim != 2:
         raise ValueError(
             f"X must have rows and columns; got a Dask array of {X.ndim} dimensions: "
@@ -151,7 +184,6 @@ def _pieces(X: Any) -> list[Any]:
     """Delayed rows of every chunk or partition, with all columns."""
     if hasattr(X, "columns"):
         return list(X.to_delayed())
-    check_sizes("X", X)
     if len(X.chunks[1]) > 1:
         X = X.rechunk({1: -1})
     return list(X.to_delayed().ravel())
@@ -173,6 +205,8 @@ def _beside(name: str, values: Any, X: Any) -> Any:
     if hasattr(X, "columns"):
         return _partitions_beside(name, values, X)
     if not is_dask(values):
+        if np.ndim(values) != 1:
+            raise ValueError(f"give {name} one value for every row; got {values!r}")
         array = optional_module("dask.array", "Dask collections", "dask")
         values = array.from_array(np.asarray(values), chunks=-1)
     if hasattr(values, "to_dask_array"):
@@ -253,29 +287,31 @@ def _itself(numbered: tuple[int, Block]) -> Block:
     return numbered[1]
 
 
-def _worked(work: Callable[[tuple[int, Block]], Any], number: int, block: Block) -> Any:
-    return work((number, block))
+def _worked(work: Callable[[tuple[Any, Block]], Any], told: Any, block: Block) -> Any:
+    return work((told, block))
 
 
 def _computed(tasks: Iterable[Any]) -> Iterator[Any]:
-    """Results in order, by the client of this context or by Dask's own threads."""
+    """Results in order, by the client of this context or by Dask in this process."""
     client = _client()
     if client is None:
-        for task in tasks:
-            yield task.compute()
-        return
-    ahead = _AHEAD * max(1, sum(client.nthreads().values()))
-    waiting: deque[Any] = deque()
+        return (task.compute() for task in tasks)
+    return _left_to(client, tasks)
+
+
+def _left_to(client: Any, tasks: Iterable[Any]) -> Iterator[Any]:
+    """By a cluster; a task of it that waits for others makes room for them."""
+    distributed = sys.modules["distributed"]
     try:
-        for task in tasks:
-            waiting.append(client.compute(task))
-            if len(waiting) > ahead:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
+        distributed.get_worker()
+    except ValueError:
+        yield from Cluster(client).results(map(client.compute, tasks))
+        return
+    distributed.secede()
+    try:
+        yield from Cluster(client).results(map(client.compute, tasks))
     finally:
-        for future in waiting:
-            future.cancel()
+        distributed.rejoin()
 
 
 def _client() -> Any:

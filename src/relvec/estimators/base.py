@@ -54,7 +54,7 @@ from relvec.partition import (
     RowsElsewhere,
     Survey,
     as_partition,
-    check_partition_size,
+    check_partition,
     check_size,
     divide_and_conquer,
     fit_partitioned,
@@ -74,7 +74,7 @@ class SparseKernelModel(KernelModel):
         check_flag("warm_start", self.warm_start)
         check_choice("design", self.design, DESIGNS)
         check_candidates(self.candidates)
-        self._check_partition()
+        self._check_partition(self.partition)
         check_positive("tol", self.tol)
         check_count("max_iter", self.max_iter)
         if self.max_seconds is not None:
@@ -86,28 +86,11 @@ class SparseKernelModel(KernelModel):
             )
         self._check_candidates_count(self._kernel_choice)
 
-    def _check_partition(self) -> None:
-        """Refuse what has no rows to centre functions on, or no one kernel."""
-        check_partition_size(self.partition_size)
-        if as_partition(self.partition) is None:
-            if self.partition_size != "auto":
-                raise ValueError(
-                    f"partition_size={self.partition_size!r} has no use without "
-                    "partition: give both, or none"
-                )
-            return
-        if self._kernel_choice.selects_columns or is_centres(self.candidates):
-            raise ValueError(
-                "a partition is rows and the functions centred on them, and here "
-                "functions are the columns of X or at centres given: leave out "
-                "partition, or give a kernel of two rows and no centres"
-            )
-        if n_kernels(self._learning, 1) > 1 or isinstance(self._learning, Adaptive):
-            raise ValueError(
-                f"kernel_learning={self.kernel_learning!r} gives every function a "
-                "width of its own, which partitions do not pass on: choose 'width', "
-                "'ard' or 'auto', or leave out partition"
-            )
+    def _check_partition(self, partition: Any) -> None:
+        own = n_kernels(self._learning, 1) > 1 or isinstance(self._learning, Adaptive)
+        placed = self._kernel_choice.selects_columns or is_centres(self.candidates)
+        size = self.partition_size
+        check_partition(partition, size, at_rows=not placed, own_widths=own)
 
     def _check_candidates_count(self, choice: KernelChoice) -> None:
         """Refuse candidates that the columns of X would make no use of."""
@@ -141,6 +124,11 @@ class SparseKernelModel(KernelModel):
         partition = as_partition(self.partition)
         if partition is not None:
             return partial(fit_partitioned, partition, self.partition_size, learning)
+        if self.partition_size != "auto":
+            raise ValueError(
+                f"partition_size={self.partition_size!r} has no use without partition: "
+                "give both, or none"
+            )
         return fit if learning is None else partial(learn, learning)
 
     def _goes_elsewhere(self, X: Any) -> bool:
@@ -150,11 +138,7 @@ class SparseKernelModel(KernelModel):
     def _surveyed(self, X: RowBlocks, *others: Any, classes: bool) -> Survey:
         """A first look at such rows, nothing else of which is kept."""
         check_nothing_beside(*others)
-        if self._kernel_choice.selects_columns or is_centres(self.candidates):
-            raise ValueError(
-                "rows that stay where they are have functions centred on some of them: "
-                "leave out candidates that are centres, and kernels that take columns"
-            )
+        self._check_partition(self.partition or "sample")
         told_apart = self._solver().looks_at_rows
         if told_apart is not None:
             raise ValueError(
@@ -182,7 +166,7 @@ class SparseKernelModel(KernelModel):
             family,
             centred=family.labels is None and bool(self.fit_intercept),
             n_drawn=max(MOST_CANDIDATES, 0 if isinstance(size, str) else size),
-            n_centres=int(self.candidates) if own else survey.n_rows,
+            candidates=int(self.candidates) if own else None,
             seed=self._seed(),
         )
         spec = self._specification(source.sample.rows, family, deadline)

@@ -269,16 +269,15 @@ warm_start, memory_budget, random_state, verbose : object
         self, X: Any, y: Any, sample_weight: Any, deadline: Deadline, monitor: Monitor
     ) -> FittedModel:
         """The model of rows that stay where they are."""
-        survey = self._surveyed(X, y, sample_weight, classes=True)
-        labels = survey.labels
-        check_several(labels, self)
-        one_against = is_one_against(self.multi_class)
-        family = class_family("auto" if one_against else self.multi_class, labels)
-        if (one_against and len(labels) > 2) or own_solver(self.multi_class):
+        if is_one_against(self.multi_class) or own_solver(self.multi_class):
             raise ValueError(
                 f"multi_class={self.multi_class!r} needs all rows in memory: 'auto', "
                 "'mrvm1' and 'softmax' do with sums over them"
             )
+        survey = self._surveyed(X, y, sample_weight, classes=True)
+        labels = survey.labels
+        check_several(labels, self)
+        family = class_family(self.multi_class, labels)
         if family.coupled or family.likelihood.matching is not None:
             raise ValueError(
                 "a posterior other than 'mode' needs all rows in memory: leave it out"
@@ -352,7 +351,7 @@ warm_start, memory_budget, random_state, verbose : object
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features) or RowBlocks
+        X : array-like of shape (n_samples, n_features), RowBlocks or Dask collection
             Rows to decide on; for ``kernel="precomputed"`` kernel values between them
             and all training rows.
 
@@ -374,7 +373,7 @@ warm_start, memory_budget, random_state, verbose : object
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features) or RowBlocks
+        X : array-like of shape (n_samples, n_features), RowBlocks or Dask collection
             Rows to classify.
 
         Returns
@@ -390,7 +389,7 @@ warm_start, memory_budget, random_state, verbose : object
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features) or RowBlocks
+        X : array-like of shape (n_samples, n_features), RowBlocks or Dask collection
             Rows to classify.
 
         Returns

@@ -9,6 +9,7 @@ from sklearn.utils.metaestimators import available_if
 from relvec.data import is_row_blocks
 from relvec.design import Budget
 from relvec.estimators.base import SparseKernelModel
+from relvec.estimators.collections import as_blocks
 from relvec.estimators.outcomes import tell
 from relvec.estimators.validation import (
     check_nothing_beside,
@@ -87,6 +88,7 @@ class IncrementalModel(SparseKernelModel):
         True
         """
         self._check_parameters()
+        X, y, sample_weight = as_blocks(X, y, sample_weight)
         accumulated = getattr(self, "accumulated_", None)
         with features_kept(self), heard(int(self.verbose)):
             deadline = Deadline.after(self.max_seconds)

@@ -90,7 +90,7 @@ class LSSVC(ClassifierMixin, LeastSquaresMachine):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features) or RowBlocks
+        X : array-like of shape (n_samples, n_features), RowBlocks or Dask collection
             Rows to decide on; for ``kernel="precomputed"`` kernel values between them
             and all training rows.
 
@@ -113,7 +113,7 @@ class LSSVC(ClassifierMixin, LeastSquaresMachine):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features) or RowBlocks
+        X : array-like of shape (n_samples, n_features), RowBlocks or Dask collection
             Rows to classify.
 
         Returns
@@ -130,7 +130,7 @@ class LSSVC(ClassifierMixin, LeastSquaresMachine):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features) or RowBlocks
+        X : array-like of shape (n_samples, n_features), RowBlocks or Dask collection
             Rows to classify.
 
         Returns

@@ -160,7 +160,7 @@ class LSSVR(RegressorMixin, LeastSquaresMachine):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features) or RowBlocks
+        X : array-like of shape (n_samples, n_features), RowBlocks or Dask collection
             Rows to predict; for ``kernel="precomputed"`` kernel values between them
             and all training rows.
         return_std : bool, default=False
@@ -186,7 +186,7 @@ class LSSVR(RegressorMixin, LeastSquaresMachine):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features) or RowBlocks
+        X : array-like of shape (n_samples, n_features), RowBlocks or Dask collection
             Rows to predict.
         level : float, default=0.9
             The probability, the same below and above.

@@ -325,7 +325,7 @@ Incremental or WorkingSet, optional
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features) or RowBlocks
+        X : array-like of shape (n_samples, n_features), RowBlocks or Dask collection
             Rows to predict.
         level : float, default=0.9
             The probability, the same below and above.

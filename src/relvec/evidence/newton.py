@@ -220,7 +220,10 @@ def _uphill(state: Ascent, step: Array, ceiling: Array | None) -> Ascent | None:
     after = state.moved(cut, ceiling)
     if after is not None and after.solution.log_evidence >= least:
         return after
-    fraction = min(0.25, _LONGEST_STEP / float(np.abs(step).max()))
+    longest = float(np.abs(step).max(initial=0.0))
+    if longest == 0:
+        return None
+    fraction = min(0.25, _LONGEST_STEP / longest)
     shortest = _SHORTEST * fraction
     while fraction > shortest:
         after = state.moved(fraction * step, ceiling)

@@ -62,6 +62,11 @@ class Solver(Parametric, ABC):
         return None
 
     @property
+    def maximises_evidence(self) -> bool:
+        """Whether another search for the evidence may go on where it has ended."""
+        return True
+
+    @property
     def prior(self) -> Hyperprior:
         """Over the precisions."""
         return FLAT

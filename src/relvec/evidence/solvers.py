@@ -214,6 +214,10 @@ class TopDown(Solver):
         return f"solver={self.update!r}"
 
     @property
+    def maximises_evidence(self) -> bool:
+        return self._own_objective is None and self.min_vectors is None
+
+    @property
     def looks_at_rows(self) -> str | None:
         return None if self.noise_from == "all" else f"noise_from={self.noise_from!r}"
 

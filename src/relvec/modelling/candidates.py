@@ -58,12 +58,11 @@ class OnRows:
 
     rows: AnyArray
     indices: Indices
-    adjustable = False
+    adjustable = True
     are_rows = True
 
     def of(self, rows: TrainingRows) -> tuple[AnyArray, Indices]:
-        first = _first_of_equals(self.rows)
-        return self.rows[first], self.indices[first]
+        return self.rows, self.indices
 
 
 @dataclass(frozen=True, eq=False)

@@ -344,7 +344,7 @@ def targets_of(block: Block) -> AnyArray:
     if block.y is None:
         raise ValueError(
             "the blocks have no target: name its column, as in "
-            "scan('rows.parquet', target='y')"
+            "scan('rows.parquet', target='y'), or give y beside a Dask collection"
         )
     return np.asarray(block.y)
 

@@ -8,7 +8,7 @@ from relvec.partition.settings import (
     SplitMerge,
     WorkingSet,
     as_partition,
-    check_partition_size,
+    check_partition,
 )
 from relvec.partition.size import check_size
 from relvec.partition.survey import Survey
@@ -21,7 +21,7 @@ __all__ = [
     "Survey",
     "WorkingSet",
     "as_partition",
-    "check_partition_size",
+    "check_partition",
     "check_size",
     "divide_and_conquer",
     "fit_partitioned",

@@ -56,9 +56,17 @@ class _Stage:
 
 
 def split_and_merge(
-    fits: SetFits, parts: Parts, begun: Begun, *, pairwise: bool
+    fits: SetFits,
+    parts: Parts,
+    begun: Begun,
+    first: TrainingSet,
+    *,
+    pairwise: bool,
 ) -> LastSet:
-    """Every set is fitted by itself, then what two are left with, and so on."""
+    """Every set is fitted by itself, then what two are left with, and so on.
+
+    ``first`` is the set of which there will be a model even if there is no time.
+    """
     stage, cut_short = _Stage(), False
     sent = replace(begun, around=None)
     for found in parts.each(partial(_of_part, fits, sent, pairwise)):
@@ -66,6 +74,8 @@ def split_and_merge(
         if begun.until.passed:
             cut_short = True
             break
+    if not stage.sets:
+        return LastSet(first, begun.start, begun.log_parameters, [], cut_short=True)
     if pairwise:
         merge = partial(engine().map, partial(fits.merged, around=begun.around))
         while len(stage.sets) > 2 and not begun.until.passed:
@@ -99,7 +109,7 @@ class _Increment:
     waiting: TrainingSet | None = None
     records: tuple[Record, ...] = ()
 
-    def set_for(self, fits: SetFits, begun: Begun) -> LastSet:
+    def set_for(self, begun: Begun) -> LastSet:
         """With what its fit begins with."""
         assert self.waiting is not None
         rows, noise, start = self.waiting, begun.log_parameters, begun.start
@@ -117,10 +127,10 @@ def incremental(
     ``first`` is the set of which there will be a model even if there is no time.
     """
     work = partial(_with_part, fits, replace(begun, around=None))
-    state = parts.fold(work, _Increment())
+    state = parts.fold(work, _Increment(), lambda: begun.until.passed)
     if state.waiting is None:
         return LastSet(first, begun.start, begun.log_parameters, [], cut_short=True)
-    last = state.set_for(fits, begun)
+    last = state.set_for(begun)
     return replace(last, cut_short=begun.until.passed)
 
 
@@ -134,7 +144,7 @@ def _with_part(
         if state.waiting is not None:
             if begun.until.passed:
                 break
-            now = state.set_for(fits, begun)
+            now = state.set_for(begun)
             found = fits.fitted(now.rows, around, now.log_parameters, start=now.start)
             records = (*state.records, found.record)
             state = _Increment(found, None, records)

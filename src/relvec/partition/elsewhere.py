@@ -38,6 +38,8 @@ State = TypeVar("State")
 # Functions that all rows are asked about, if that is for us to choose: time grows with
 # their square. Beside those of a model there are at least so many others.
 _FUNCTIONS, _OTHERS = 500, 100
+# Of the mean, a deviation of targets that are all the same.
+_ROUNDING = 8 * float(np.finfo(float).eps)
 # Working sets, unless their number is given: each takes a pass over all rows.
 _MOST_SETS = 50
 
@@ -50,12 +52,12 @@ class Encoding:
     features: Features
     offset: float
     likelihood: Likelihood
-    starts: tuple[int, ...]  # number of the first row of every block
     n_drawn: int  # rows of a set that functions may be centred on
     seed: int
 
-    def __call__(self, numbered: tuple[int, Block]) -> TrainingSet:
-        number, block = numbered
+    def __call__(self, item: tuple[int, Block]) -> TrainingSet:
+        """Of the number of a block's first row, and the block."""
+        start, block = item
         X, y = block.X, targets_of(block)
         weight = np.ones(len(X)) if block.weight is None else block.weight
         counted = np.flatnonzero(weight)
@@ -63,7 +65,7 @@ class Encoding:
             X, y, weight = X[counted], y[counted], weight[counted]
         rows = TrainingRows(
             rows=Rows.of(X),
-            indices=self.starts[number] + counted,
+            indices=start + counted,
             weight=weight,
             features=self.features,
             sample=Sample.of(X, self.n_drawn, self.seed),
@@ -80,29 +82,35 @@ class InBlocks:
 
     blocks: RowBlocks
     encoding: Encoding
+    starts: tuple[int, ...]  # number of the first row of every block
 
     def each(self, work: Callable[[TrainingSet], Result]) -> Iterator[Result]:
-        return each_block(self.blocks, partial(_encoded, self.encoding, work))
+        work_on = partial(_encoded, self.encoding, work)
+        return each_block(self.blocks, work_on, self.starts)
 
-    def fold(self, work: Callable[[State, TrainingSet], State], state: State) -> State:
-        return fold_blocks(self.blocks, partial(_onwards, self.encoding, work), state)
+    def fold(
+        self,
+        work: Callable[[State, TrainingSet], State],
+        state: State,
+        stop: Callable[[], bool],
+    ) -> State:
+        onwards = partial(_onwards, self.encoding, work)
+        return fold_blocks(self.blocks, onwards, state, self.starts, stop)
+
+
+def _encoded(
+    encoding: Encoding, work: Callable[[TrainingSet], Result], item: tuple[int, Block]
+) -> Result:
+    return alone(work, encoding(item))
 
 
 def _onwards(
     encoding: Encoding,
     work: Callable[[State, TrainingSet], State],
     state: State,
-    numbered: tuple[int, Block],
+    item: tuple[int, Block],
 ) -> State:
-    return alone(partial(work, state), encoding(numbered))
-
-
-def _encoded(
-    encoding: Encoding,
-    work: Callable[[TrainingSet], Result],
-    numbered: tuple[int, Block],
-) -> Result:
-    return alone(work, encoding(numbered))
+    return _encoded(encoding, partial(work, state), item)
 
 
 @dataclass(frozen=True)
@@ -113,6 +121,7 @@ class RowsElsewhere:
     survey: Survey
     encoding: Encoding
     sample: TrainingSet  # in an order by chance
+    candidates: int | None
     most_sets: float = _MOST_SETS
 
     @classmethod
@@ -124,14 +133,20 @@ class RowsElsewhere:
         *,
         centred: bool,
         n_drawn: int,
-        n_centres: int,
+        candidates: int | None,
         seed: int,
     ) -> "RowsElsewhere":
-        """With so many rows drawn, by a pass over the blocks."""
+        """With so many rows drawn, by a pass over the blocks.
+
+        ``candidates`` are the functions of a set, and those weighed by all rows, if
+        that is not for us to choose.
+        """
         spread = survey.targets
         offset = spread.mean if centred else 0.0
         # Two targets with the mean and the variance of all.
         std, middle = np.sqrt(spread.variance), spread.mean - offset
+        if std <= _ROUNDING * abs(spread.mean):
+            std = 0.0
         two = np.array([[middle - std], [middle + std]])
         half = np.full(2, spread.weight / 2)
         encoding = Encoding(
@@ -139,14 +154,13 @@ class RowsElsewhere:
             features=features_of(blocks),
             offset=offset,
             likelihood=family.starting_likelihood(two, half, offset),
-            starts=survey.starts,
-            n_drawn=n_centres,
+            n_drawn=candidates or survey.n_rows,
             seed=seed,
         )
         found = _drawn(blocks, encoding, survey, n_drawn)
         sample = dealt(found, by_class=family.labels is not None)
         sample = replace(sample, rows=replace(sample.rows, spread=survey.spread))
-        return cls(blocks, survey, encoding, sample)
+        return cls(blocks, survey, encoding, sample, candidates)
 
     @property
     def n_rows(self) -> int:
@@ -160,14 +174,14 @@ class RowsElsewhere:
         return self.sample.subset(np.arange(min(count, len(self.sample))))
 
     def parts(self, size: int) -> Parts:
-        return InBlocks(self.blocks, self.encoding)
+        return InBlocks(self.blocks, self.encoding, self.survey.starts)
 
     def check_sets(self, size: int) -> None:
         """Every block must have rows of two classes for each of its sets."""
         for number, part in enumerate(self.survey.parts):
-            if part.labels is None or part.n_counted == 0:
+            if part.counts is None or part.n_counted == 0:
                 continue
-            counts = sorted(part.labels.values())
+            counts = sorted(part.counts)
             if len(counts) < 2 or counts[-2] < -(-part.n_counted // size):
                 few = "one class only" if len(counts) < 2 else "too few rows of all "
                 few += "" if len(counts) < 2 else "classes but one"
@@ -189,7 +203,7 @@ class RowsElsewhere:
         """By sums over all rows, of the functions found and others."""
         like = self.sample.with_parameters(noise) if len(noise) else self.sample
         candidates = self._candidates(spec, model, rows)
-        parts = InBlocks(self.blocks, self.encoding)
+        parts = self.parts(len(rows))
         found = weighed(spec, parts, candidates, like, start=model, monitor=monitor)
         return calibrated(found, spec, self.sample)
 
@@ -199,12 +213,19 @@ class RowsElsewhere:
         """On the rows of the model, and on rows drawn."""
         own = rows.subset(np.flatnonzero(np.isin(rows.rows.indices, model.indices)))
         new = ~np.isin(self.sample.rows.indices, own.rows.indices)
-        room = _FUNCTIONS // len(spec.kernels) - len(own)
-        others = np.flatnonzero(new)[: max(_OTHERS // len(spec.kernels), room)]
+        others = np.flatnonzero(new)[: self._n_others(spec, len(own))]
         every = own.joined(self.sample.subset(others))
         whole = Sample.of(every.table, len(every), every.rows.seed)
         centres = replace(every.rows, sample=whole)
         return Candidates.of(spec.kernels, AT_ROWS, centres, bias=spec.intercept)
+
+    def _n_others(self, spec: Specification, n_own: int) -> int:
+        """Rows beside those of the model that functions are centred on."""
+        each = len(spec.kernels)
+        if self.candidates is not None:
+            return max(self.candidates - n_own, 0)
+        most = min(_FUNCTIONS, spec.budget.most_functions)
+        return max(min(_OTHERS, most) // each, most // each - n_own)
 
 
 def _drawn(
@@ -212,19 +233,22 @@ def _drawn(
 ) -> TrainingSet:
     """So many rows of those that count, by chance, whatever the blocks are."""
     total = survey.n_counted
-    wanted = np.arange(total)
     if count < total:
         drawing = generator(encoding.seed, 9)
         wanted = np.sort(drawing.choice(total, count, replace=False, shuffle=False))
+    else:
+        wanted = np.arange(total)
     ends = np.cumsum([0, *(part.n_counted for part in survey.parts)])
+    cuts = np.searchsorted(wanted, ends)
     # Every block has to know only its own.
-    own = [wanted[slice(*np.searchsorted(wanted, pair))] for pair in pairwise(ends)]
-    places = [mine - first for mine, first in zip(own, ends, strict=False)]
-    found = list(each_block(blocks, partial(_at, encoding, places)))
+    told = [
+        (start, wanted[slice(*cut)] - first)
+        for start, cut, first in zip(survey.starts, pairwise(cuts), ends, strict=False)
+    ]
+    found = list(each_block(blocks, partial(_at, encoding), told))
     return found[0].joined(*found[1:])
 
 
-def _at(
-    encoding: Encoding, places: list[Indices], numbered: tuple[int, Block]
-) -> TrainingSet:
-    return encoding(numbered).subset(places[numbered[0]])
+def _at(encoding: Encoding, item: tuple[tuple[int, Indices], Block]) -> TrainingSet:
+    (start, places), block = item
+    return encoding((start, block)).subset(places)

@@ -134,5 +134,6 @@ def with_kernels(
     drawn = source.drawn(_LEARN_FROM)
     model = learn(learning, spec.until(spec.deadline.share(3)), drawn)
     kernels = tuple(group.kernel for group in model.basis.groups)
-    learned = Learned(kernel=model.learned.kernel, history=model.learned.history)
+    found = model.learned
+    learned = Learned(found.kernel, weights=found.weights, history=found.history)
     return replace(spec, kernels=kernels), learned

@@ -26,8 +26,16 @@ class Parts(Protocol):
     def each(self, work: Callable[[TrainingSet], Result]) -> Iterator[Result]:
         """The work on all parts, by whoever does it in this context."""
 
-    def fold(self, work: Callable[[State, TrainingSet], State], state: State) -> State:
-        """The work on one part after another, each beginning with what is so far."""
+    def fold(
+        self,
+        work: Callable[[State, TrainingSet], State],
+        state: State,
+        stop: Callable[[], bool],
+    ) -> State:
+        """The work on one part after another, each beginning with what is so far.
+
+        It is over when ``stop`` says so.
+        """
 
 
 @dataclass(frozen=True)
@@ -40,8 +48,15 @@ class InMemory:
     def each(self, work: Callable[[TrainingSet], Result]) -> Iterator[Result]:
         return engine().map(partial(alone, work), self._parts())
 
-    def fold(self, work: Callable[[State, TrainingSet], State], state: State) -> State:
+    def fold(
+        self,
+        work: Callable[[State, TrainingSet], State],
+        state: State,
+        stop: Callable[[], bool],
+    ) -> State:
         for part in self._parts():
+            if stop():
+                break
             state = work(state, part)
         return state
 

@@ -91,7 +91,7 @@ class _Fit:
         rough = rows.likelihood.conjugate and not self.exact
         rough &= spec.solver.looks_at_rows is None
         if isinstance(around, InMemory) and not rough:
-            centred = replace(spec, centres=OnRows(rows.table, rows.rows.indices))
+            centred = replace(spec, centres=OnRows(*AT_ROWS.of(rows.rows)))
             data = around.data.with_parameters(log_parameters)
             return maximised(centred, data, start=start, monitor=monitor)
         functions = Candidates.of(spec.kernels, AT_ROWS, rows.rows, bias=spec.intercept)
@@ -195,11 +195,11 @@ class SetFits:
 
     def _fit(
         self,
-        fit: "_Fit",
+        fit: _Fit,
         rows: TrainingSet,
         around: Parts | None,
         log_parameters: Array,
-        turns: "_Turns",
+        turns: _Turns,
     ) -> tuple[FittedModel, Array]:
         """The model of a set, and the likelihood's parameters."""
         if self.rows == "all":

@@ -46,8 +46,9 @@ class Partition(Parametric, ABC):
         thesis has it. It is for solvers that begin with all functions and come down to
         that number; one that begins with none is below it and ends by itself.
     polish : bool, default=True
-        Whether all rows and all candidates are looked at in the end, beginning with the
-        model found. The thesis does not: its model is that of the last set's rows.
+        Whether all rows and all candidates are looked at in the end, by the sequential
+        search, beginning with the model found; not with solvers that maximise something
+        other than the evidence. The thesis does not: its model is that of the last set.
     """
 
     rows: str = "auto"
@@ -128,8 +129,9 @@ class SplitMerge(Partition):
         thesis has it. It is for solvers that begin with all functions and come down to
         that number; one that begins with none is below it and ends by itself.
     polish : bool, default=True
-        Whether all rows and all candidates are looked at in the end, beginning with the
-        model found. The thesis does not: its model is that of the last set's rows.
+        Whether all rows and all candidates are looked at in the end, by the sequential
+        search, beginning with the model found; not with solvers that maximise something
+        other than the evidence. The thesis does not: its model is that of the last set.
     merge : {"pairwise", "union"}, default="pairwise"
         Whether two sets at a time are merged, as in the thesis, or all of them at once.
 
@@ -158,7 +160,8 @@ class SplitMerge(Partition):
     def last_set(
         self, fits: SetFits, parts: Parts, begun: Begun, source: Source
     ) -> LastSet:
-        return split_and_merge(fits, parts, begun, pairwise=self.merge == "pairwise")
+        first, pairwise = source.drawn(fits.size), self.merge == "pairwise"
+        return split_and_merge(fits, parts, begun, first, pairwise=pairwise)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -292,10 +295,30 @@ def as_partition(value: Any) -> Partition | None:
     return _BY_NAME[value]
 
 
-def check_partition_size(value: Any) -> None:
-    """A number of rows, or "auto"."""
-    if not isinstance(value, str):
-        check_count("partition_size", value)
-    elif value != "auto":
-        msg = f"partition_size must be 'auto' or a number of rows; got {value!r}"
+def check_partition(
+    partition: Any, size: Any, *, at_rows: bool, own_widths: bool
+) -> None:
+    """Refuse what is no partition, or has no use here.
+
+    ``at_rows`` says that functions are centred on rows, ``own_widths`` that each learns
+    a width of its own.
+    """
+    if not isinstance(size, str):
+        check_count("partition_size", size)
+    elif size != "auto":
+        msg = f"partition_size must be 'auto' or a number of rows; got {size!r}"
         raise ValueError(msg)
+    if as_partition(partition) is None:
+        return
+    if not at_rows:
+        raise ValueError(
+            "a partition is rows and the functions centred on them, and here functions "
+            "are the columns of X or at centres given: leave out partition, or give a "
+            "kernel of two rows and no centres"
+        )
+    if own_widths:
+        raise ValueError(
+            "kernel_learning gives every function a width of its own here, which "
+            "partitions do not pass on: choose 'width', 'ard' or 'auto', or leave out "
+            "partition"
+        )

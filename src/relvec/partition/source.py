@@ -6,7 +6,14 @@ from typing import Protocol
 import numpy as np
 
 from relvec.evidence import BottomUp
-from relvec.modelling import FittedModel, Monitor, Specification, TrainingSet, fit
+from relvec.modelling import (
+    FittedModel,
+    Monitor,
+    Specification,
+    TrainingSet,
+    calibrated,
+    fit,
+)
 from relvec.partition.parts import InMemory, Parts, classes_of, dealt
 from relvec.partition.sets import MOST_AROUND
 from relvec.typing import Array
@@ -106,6 +113,8 @@ class HeldRows:
         noise: Array,
         monitor: Monitor,
     ) -> FittedModel:
+        if not spec.solver.maximises_evidence:
+            return calibrated(model, spec, self.data)
         if spec.solver.begins_with_all is not None:
             spec = replace(spec, solver=BottomUp())
         data = self.data.with_parameters(noise) if len(noise) else self.data

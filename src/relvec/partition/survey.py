@@ -1,14 +1,12 @@
 """One look at rows that stay where they are."""
 
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial, reduce
-from typing import Any
 
 import numpy as np
 
-from relvec.data import Block, RowBlocks, each_block
+from relvec.data import Block, RowBlocks, each_block, same_kind
 from relvec.modelling import Spread, check_magnitude, targets_of
 from relvec.parameters import as_floats
 from relvec.typing import AnyArray
@@ -21,8 +19,10 @@ class PartSurvey:
     n_rows: int  # those of weight zero included
     n_counted: int
     spread: Spread  # of X
-    targets: Spread | None  # of numbers
-    labels: Counter[Any] | None  # of classes, how many rows each has
+    targets: Spread  # where they are numbers
+    labels: AnyArray | None  # that occur, where they are classes
+    counts: AnyArray | None  # how often each does
+    target: AnyArray  # one of them at most, to see of what kind they are
 
     @classmethod
     def of(cls, classes: bool, numbered: tuple[int, Block]) -> "PartSurvey":
@@ -32,23 +32,22 @@ class PartSurvey:
         check_magnitude(block.X)
         weight = np.ones(len(block.X)) if block.weight is None else block.weight
         counted = int(np.count_nonzero(weight))
-        values = labels = None
+        values, labels, counts = Spread(), None, None
         if classes:
-            labels = _labels(y[weight > 0], number)
+            labels, counts = _labels(y[weight > 0], number)
         elif len(y):
             values = Spread.of(as_floats("y", y, 1)[:, None], weight)
         spread = Spread.of(block.X, weight) if len(block.X) else Spread()
-        return cls(len(y), counted, spread, values or Spread(), labels)
+        return cls(len(y), counted, spread, values, labels, counts, y[:1])
 
 
-def _labels(y: AnyArray, number: int) -> Counter[Any]:
+def _labels(y: AnyArray, number: int) -> tuple[AnyArray, AnyArray]:
     if y.dtype.kind == "f" and not np.all(y == np.round(y)):
         raise ValueError(
             f"block {number + 1}: the targets are numbers with fractions, and classes "
             "are not; use RVR for them, or round them"
         )
-    found, counts = np.unique(y, return_counts=True)
-    return Counter(dict(zip(found.tolist(), counts.tolist(), strict=True)))
+    return np.unique(y, return_counts=True)
 
 
 @dataclass(frozen=True)
@@ -68,6 +67,7 @@ class Survey:
             )
         work: Callable[..., PartSurvey] = partial(PartSurvey.of, classes)
         found = cls(tuple(each_block(blocks, work)))
+        found.check_kinds()
         if found.n_counted == 0:
             raise ValueError("the blocks hold no rows of positive weight")
         return found
@@ -96,13 +96,17 @@ class Survey:
     @property
     def targets(self) -> Spread:
         """Of targets that are numbers."""
-        known = [part.targets for part in self.parts if part.targets is not None]
-        return reduce(Spread.joined, known)
+        return reduce(Spread.joined, (part.targets for part in self.parts))
 
     @property
     def labels(self) -> AnyArray:
         """Of the classes, in their order."""
-        every: Counter[Any] = Counter()
-        for part in self.parts:
-            every.update(part.labels or {})
-        return np.array(sorted(every))
+        found = [part.labels for part in self.parts if part.labels is not None]
+        return np.unique(np.concatenate([one for one in found if len(one)]))
+
+    def check_kinds(self) -> None:
+        """Refuse targets that are text here and numbers there."""
+        kind = None
+        for number, part in enumerate(self.parts):
+            if part.n_rows:
+                kind = same_kind(kind, part.target, f"block {number + 1}")

@@ -34,7 +34,7 @@ class Strata:
         """The number of each row's class."""
         if self.codes is None:
             return np.zeros(len(part), dtype=np.intp)
-        return np.argmin(_squares(part.targets, self.codes), axis=1)
+        return _nearest(part.targets, self.codes)
 
     def quotas(self, size: int) -> Indices:
         """Rows of each class among so many, by the largest remainders."""
@@ -122,7 +122,7 @@ def _score(
     if strata.codes is None:
         return np.abs(rows.targets - model.predictor(rows.table)).max(axis=1)
     expected = model.family.expected(*model.latent(rows.table))
-    predicted = np.argmin(_squares(expected, strata.codes), axis=1)
+    predicted = _nearest(expected, strata.codes)
     return (predicted != stratum) + chance
 
 
@@ -132,5 +132,6 @@ def _counted(part: TrainingSet) -> tuple[Array, Array]:
     return codes, counts.astype(np.float64)
 
 
-def _squares(targets: Array, codes: Array) -> Array:
-    return ((targets[:, None] - codes) ** 2).sum(axis=2)
+def _nearest(targets: Array, codes: Array) -> Indices:
+    """The number of the code (K, outputs) that each target is nearest to."""
+    return np.argmax(targets @ codes.T - 0.5 * np.sum(codes**2, axis=1), axis=1)
