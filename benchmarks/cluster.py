@@ -129,7 +129,8 @@ def main():
     parser.add_argument("--rows", default="1000000,3000000,10000000")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--merge-rows", type=int, default=200_000)
-    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--repeats", type=int, default=1)
+    parser.add_argument("--polish", action="store_true", help="with a polish, too")
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
     found = {}
@@ -143,7 +144,7 @@ def main():
         print(printed(found["cluster"]))
     if given.merge_rows:
         print(f"\n## Split & merge, {count(given.merge_rows)} rows\n")
-        for polish in (False, True):
+        for polish in (False, True)[: 1 + given.polish]:
             laps, same = split_and_merge(
                 given.merge_rows, given.workers, polish, given.repeats
             )

@@ -26,6 +26,7 @@ _LARGE_PRODUCT = 1e9
 _WIDE_PRODUCT = 3e6
 # Rows for each column from which on a triangle in their place is worth its computation.
 _WORTH_TURNING = 2
+_PANEL = 64  # columns that LAPACK turns at a time, at most
 # It is cut into parts of so many columns at least.
 _LEAST_COLUMNS, _MOST_PARTS = 480, 8
 
@@ -55,15 +56,17 @@ def cholesky_and_inverse(stack: Array) -> tuple[Array, Array]:
     return stack, inverses
 
 
-def rotated(rows: Array) -> Array:
+def rotated(rows: Array, *, overwrite: bool = False) -> Array:
     """Fewer rows with the same inner products of columns, with all their digits.
 
-    R of QR = rows; a few rows more than columns are left as they are.
+    R of QR = rows; a few rows more than columns are left as they are. Rows that are
+    nobody's may be overwritten, which spares a copy where columns are contiguous.
     """
     if len(rows) <= _WORTH_TURNING * rows.shape[1]:
         return rows
-    (upper,) = qr(rows, mode="r", check_finite=False)
-    return np.triu(upper[: rows.shape[1]])
+    # scipy's qr would copy all of the rows once more.
+    turned = lapack.dgeqrf(rows, lwork=_PANEL * rows.shape[1], overwrite_a=overwrite)[0]
+    return np.triu(turned[: rows.shape[1]])
 
 
 def upper_factor(gram: Array) -> Array:
