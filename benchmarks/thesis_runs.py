@@ -46,7 +46,7 @@ MIXTURES_VARIANCE = 0.03
 # Where the thesis' width cannot be taken over, as its features are scaled otherwise:
 # in units of the typical distance between two standardised rows, √(2d).
 WIDTHS = (0.35, 0.55, 0.9, 1.4, 2.2, 3.5, 5.6, 9.0)
-WIDTH_ROWS, FOLDS, FOLD_SECONDS = 3000, 5, 20
+WIDTH_ROWS, FOLDS, FOLD_SECONDS = 1000, 5, 20
 
 SOLVERS = {
     "sequential": "sequential",

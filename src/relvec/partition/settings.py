@@ -146,7 +146,7 @@ class SplitMerge(Partition):
     >>> from relvec.data import noisy_sinc
     >>> X, y = noisy_sinc(400, seed=0)
     >>> thesis = SplitMerge(polish=False)
-    >>> model = RVR(gamma=1 / 9, solver="mackay", partition=thesis, partition_size=50)
+    >>> model = RVR(gamma=1 / 9, partition=thesis, partition_size=50)
     >>> model.fit(X, y).n_partitions_
     8
     """
