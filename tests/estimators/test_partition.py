@@ -737,3 +737,13 @@ def test_a_small_budget_is_kept():
     model = RVR(gamma=1 / 9, memory_budget="100kB", partition="sample")
 
     assert len(model.fit(scan(X, target=y, block_rows=50)).relevance_) < 15
+
+
+def test_a_handful_of_rows_of_many_features():
+    """A plane that no function explains alone: the learned kernel's model is kept."""
+    rng = np.random.default_rng(41)
+    rows = rng.normal(size=(65, 8))
+    y = rows[:, 0] + 0.1 * rng.standard_normal(65)
+    model = RVR(partition="sample").fit(scan(rows[:15], target=y[:15], block_rows=4))
+
+    assert model.score(rows[15:], y[15:]) > 0.7

@@ -25,6 +25,7 @@ class Begun:
     start: KnownFunctions | None
     until: Deadline  # no further set is begun after it
     around: Parts | None  # rows for sets of which it is not known where they are from
+    taught: KnownFunctions | None = None  # the model by which the kernel was learned
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ def split_and_merge(
     ``first`` is the set of which there will be a model even if there is no time.
     """
     stage, cut_short = _Stage(), False
-    sent = replace(begun, around=None)
+    sent = replace(begun, around=None, taught=None)
     for found in parts.each(partial(_of_part, fits, sent, pairwise)):
         stage = _Stage(stage.sets + found.sets, stage.records + found.records)
         if begun.until.passed:
@@ -126,7 +127,7 @@ def incremental(
 
     ``first`` is the set of which there will be a model even if there is no time.
     """
-    work = partial(_with_part, fits, replace(begun, around=None))
+    work = partial(_with_part, fits, replace(begun, around=None, taught=None))
     state = parts.fold(work, _Increment(), lambda: begun.until.passed)
     if state.waiting is None:
         return LastSet(first, begun.start, begun.log_parameters, [], cut_short=True)

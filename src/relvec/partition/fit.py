@@ -59,16 +59,17 @@ def divide_and_conquer(
     monitor: Monitor = silent,
 ) -> FittedModel:
     """The model of rows that are fitted by parts."""
-    spec, learned = with_kernels(learning, spec, source)
+    spec, learned, taught = with_kernels(learning, spec, source)
     chosen = settings.sized(size, spec, source)
     if settings.by_themselves and chosen.rows < source.n_rows:
         source.check_sets(chosen.rows)
     parts = source.parts(chosen.rows)
     noise = source.drawn(1).likelihood.log_parameters
     some = settings.fits(spec, chosen.rows).around(source.drawn(_JUDGES))
-    begun = Begun(noise, start, spec.deadline.share(2), some)
+    begun = Begun(noise, start, spec.deadline.share(2), some, taught)
     if chosen.rows >= source.n_rows:
-        last = LastSet(source.drawn(source.n_rows), start, noise, [])
+        rows = source.drawn(source.n_rows)
+        last = LastSet(rows, begun.start or taught, noise, [])
     else:
         fits = settings.fits(spec.until(begun.until), chosen.rows)
         last = settings.last_set(fits, parts, begun, source)
@@ -127,13 +128,16 @@ def _told(
 
 def with_kernels(
     learning: Learning | None, spec: Specification, source: Source
-) -> tuple[Specification, Learned]:
-    """With the kernels that rows drawn have taught, if they are to be learned."""
+) -> tuple[Specification, Learned, FittedModel | None]:
+    """With the kernels that rows drawn have taught, if they are to be learned.
+
+    And their model: of few rows it may be one that a search from nothing misses.
+    """
     if learning is None:
-        return spec, Learned()
+        return spec, Learned(), None
     drawn = source.drawn(_LEARN_FROM)
     model = learn(learning, spec.until(spec.deadline.share(3)), drawn)
     kernels = tuple(group.kernel for group in model.basis.groups)
     found = model.learned
     learned = Learned(found.kernel, weights=found.weights, history=found.history)
-    return replace(spec, kernels=kernels), learned
+    return replace(spec, kernels=kernels), learned, model

@@ -270,8 +270,8 @@ class Sampled(Partition):
     def last_set(
         self, fits: SetFits, parts: Parts, begun: Begun, source: Source
     ) -> LastSet:
-        rows = source.drawn(fits.size)
-        return LastSet(rows, begun.start, begun.log_parameters, [])
+        rows, start = source.drawn(fits.size), begun.start or begun.taught
+        return LastSet(rows, start, begun.log_parameters, [])
 
 
 _BY_NAME: dict[str, Partition] = {
