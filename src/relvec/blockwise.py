@@ -255,6 +255,7 @@ def _count(workers: int) -> int:
 
 def _processes(count: int) -> Executor:
     """That import no script again and are told what a script has defined."""
+    # Of no use to those who never ask for processes.
     from joblib.externals.loky import ProcessPoolExecutor  # noqa: PLC0415
 
     return ProcessPoolExecutor(count)

@@ -26,30 +26,7 @@ _DRAWN = 10_000
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Partition(Parametric, ABC):
-    """What all ways to fit by parts are asked.
-
-    Parameters
-    ----------
-    rows : {"auto", "all", "partition"}, default="auto"
-        The rows that the functions of a set are fitted to: all (but no more than 8192
-        of the part that the set is from, before the last stage), or only those that the
-        functions are centred on, which is quicker and finds worse ones. "auto" is
-        "all", unless ``noise_from`` says otherwise; the thesis' own figures ask for
-        "all".
-    noise_from : {"all", "partition"}, int or float, default="all"
-        The rows whose errors the noise is estimated from while a set is fitted: all,
-        the set itself, or so many, or such a share, drawn by chance.
-    early_stop : {"auto", "partition", "set", "never"}, default="auto"
-        When a fit that is not the last one ends before it has converged: as soon as it
-        has half as many vectors as a partition has rows, or half as many as the set at
-        hand; "auto" is the former for regression and the latter for classes, as the
-        thesis has it. It is for solvers that begin with all functions and come down to
-        that number; one that begins with none is below it and ends by itself.
-    polish : bool, default=True
-        Whether all rows and all candidates are looked at in the end, by the sequential
-        search, beginning with the model found; not with solvers that maximise something
-        other than the evidence. The thesis does not: its model is that of the last set.
-    """
+    """What all ways to fit by parts are asked; SplitMerge says what it means."""
 
     rows: str = "auto"
     noise_from: Any = "all"
