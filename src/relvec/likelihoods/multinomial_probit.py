@@ -23,20 +23,21 @@ from functools import cache, cached_property
 import numpy as np
 from scipy.special import ndtr
 
-from relvec.likelihoods.averages import averaged
+from relvec.likelihoods.averages import Rule, along_first, averaged, scattered
 from relvec.likelihoods.base import PseudoObservations
 from relvec.likelihoods.classes import ClassLikelihood, log_of_own
 from relvec.likelihoods.comparisons import Comparisons
+from relvec.likelihoods.covariances import common_variance, line_root, lower_root
 from relvec.likelihoods.largest_of import log_probabilities
 from relvec.likelihoods.probit_integrals import FEW_NODES, N_NODES
 from relvec.likelihoods.probit_rows import ProbitRows, Terms
 from relvec.precision import LEAST_PRECISION
 from relvec.typing import Array
 
-# Points for correlated outputs, each of which costs an integral for every class: of
-# three classes, whose rest has one dimension, for 1e-4 on average and 5e-4, of more for
-# 1e-3 (four) to 4e-3 (eight) on average where covariances are several times the noise.
-_DRAWS_OF_THREE, _DRAWS = 64, 256
+# Points for correlated outputs of more than three classes, each of which costs an
+# integral for every class: for 5e-4 (four) to 3e-3 (eight) on average where covariances
+# are several times the noise.
+_DRAWS = 256
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,10 +138,10 @@ def _averaged_probabilities(coding: Array, mean: Array, covariance: Array) -> Ar
     What variance all directions have in common is integrated as that of independent
     outputs is; points are drawn for the rest.
     """
-    values, vectors = np.linalg.eigh(covariance)
-    common = np.maximum(values[:, :1], 0.0)
-    rest = vectors * np.sqrt(np.maximum(values - common, 0.0))[:, None]
+    common = common_variance(covariance)[:, None]
+    rest = covariance - common[:, None] * np.eye(covariance.shape[1])
     n_classes = len(coding)
+    root = line_root(rest) if n_classes == 3 else lower_root(rest)
 
     def probabilities(zeta: Array, rows: slice) -> Array:
         eta = (zeta @ coding.T).reshape(-1, n_classes)
@@ -148,5 +149,12 @@ def _averaged_probabilities(coding: Array, mean: Array, covariance: Array) -> Ar
         found = class_probabilities(eta, np.broadcast_to(variance, eta.shape))
         return found.reshape(*zeta.shape[:2], n_classes)
 
-    n_draws = _DRAWS_OF_THREE if n_classes == 3 else _DRAWS
-    return averaged(probabilities, mean, rest, n_draws)
+    return averaged(probabilities, mean, root, coupled_rule(n_classes))
+
+
+def coupled_rule(n_classes: int) -> Rule:
+    """Points at which outputs that are correlated are averaged.
+
+    What two contrasts do not have in common is along one direction.
+    """
+    return along_first(2) if n_classes == 3 else scattered(n_classes - 1, _DRAWS)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import log_softmax, softmax
 
-from relvec.likelihoods.averages import averaged, root_of
+from relvec.likelihoods.averages import averaged, root_of, scattered
 from relvec.likelihoods.base import PseudoObservations
 from relvec.likelihoods.classes import ClassLikelihood, log_of_own
 from relvec.precision import LEAST_PRECISION
@@ -55,4 +55,9 @@ class Softmax(ClassLikelihood):
 
 def softmax_probabilities(mean: Array, spread: Array) -> Array:
     """E[softmax η] (N, K) for η of these variances (N, K) or covariances (N, K, K)."""
-    return averaged(lambda eta, _: softmax(eta, axis=2), mean, root_of(spread))
+    return averaged(
+        lambda eta, _: softmax(eta, axis=2),
+        mean,
+        root_of(spread),
+        scattered(mean.shape[1]),
+    )
