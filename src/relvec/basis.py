@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any, Protocol
 
 import numpy as np
@@ -107,8 +107,8 @@ class Basis:
     @property
     def parts(self) -> list[slice]:
         """Where the functions of each group are."""
-        starts = np.cumsum([int(self.bias), *map(len, self.groups)])
-        return [slice(int(start), int(stop)) for start, stop in pairwise(starts)]
+        starts = accumulate(map(len, self.groups), initial=int(self.bias))
+        return [slice(start, stop) for start, stop in pairwise(starts)]
 
     @property
     def positive_definite(self) -> bool:

@@ -111,7 +111,10 @@ class Posterior:
         whitened = [functions @ whitener.T for whitener in self.whitener]
         variance = [np.einsum("nr,nr->n", rows, rows) for rows in whitened]
         mean = functions @ self.mean.T
-        return mean, np.broadcast_to(np.column_stack(variance), mean.shape)
+        # Assigned, what outputs share goes to all; ``broadcast_to`` takes far longer.
+        spread = np.empty(mean.shape)
+        spread.T[:] = variance
+        return mean, spread
 
     def reordered(self, order: Indices) -> Self:
         """The same distribution over the same weights in another order."""

@@ -427,6 +427,9 @@ def test_a_model_needs_no_estimator():
 
     assert isinstance(model.model_, LeastSquaresModel)
     np.testing.assert_array_equal(model.model_.predictive(X).mean, model.predict(X))
+    for given in ([1.0, 2.0], 1.0):
+        with pytest.raises(ValueError, match="X has shape"):
+            model.model_.values(given)
 
 
 def test_rows_that_are_no_numbers():

@@ -159,6 +159,39 @@ def test_periodic_of_several_features_is_a_product():
     assert_allclose(kernel(X, Z), np.prod(factors, axis=0), rtol=1e-12)
 
 
+@pytest.mark.parametrize("periods", [10**3, 10**6])
+def test_whole_periods_cost_periodic_no_digits(periods, rng):
+    """Multiples of 1/1024 are moved by whole periods exactly."""
+    rows, centres = rng.integers(-2048, 2048, (2, 7, 2)) / 1024
+    kernel = Periodic(0.5, 1.0)
+
+    moved = rows + periods
+    assert_allclose(kernel(moved, centres), kernel(rows, centres), rtol=1e-13)
+    assert_allclose(kernel.paired(moved, centres), kernel.paired(rows, centres), 1e-13)
+    for name in ("length_scale", "period"):
+        near = kernel.gradients(rows + 1, centres + 1)[name]
+        far = kernel.gradients(moved, centres + periods)[name]
+        assert_allclose(far, near, rtol=1e-12, atol=1e-15)
+    steep = kernel.centre_gradient(rows, centres)
+    assert_allclose(kernel.centre_gradient(moved, centres), steep, 1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e3, 1e6])
+def test_periodic_far_from_zero(offset, rng):
+    """As mpmath has it, of a period that is no binary fraction."""
+    rows, centres = (rng.standard_normal((5, 1)) + offset for _ in range(2))
+    with mpmath.workdps(40):
+        expected = [
+            [
+                float(mpmath.exp(-2 * mpmath.sin(mpmath.pi * (x - z) / 0.3) ** 2))
+                for z in map(mpmath.mpf, centres[:, 0])
+            ]
+            for x in map(mpmath.mpf, rows[:, 0])
+        ]
+
+    assert_allclose(Periodic(1.0, 0.3)(rows, centres), expected, rtol=2e-14)
+
+
 STATIONARY = [
     Gaussian,
     lambda scale: Matern(scale, nu=0.5),
@@ -216,6 +249,16 @@ def test_squares_of_distances(n_features, spread, rng):
     expected = np.sum((rows[:, None] - centres) ** 2, axis=2)
 
     assert_allclose(squared_distances(rows, centres), expected, rtol=1e-12)
+
+
+def test_one_row_has_all_digits(rng):
+    """Of a row as of a centre, however near they are."""
+    centres = 10 + rng.standard_normal((9, 60))
+    row = centres[:1] + 1e-6 * rng.standard_normal((1, 60))
+    expected = np.sum((row - centres) ** 2, axis=1)
+
+    assert_allclose(squared_distances(row, centres)[0], expected, rtol=1e-14)
+    assert_allclose(squared_distances(centres, row)[:, 0], expected, rtol=1e-14)
 
 
 @pytest.mark.parametrize("order", [0.3, 0.5, 1.0, 1.5])

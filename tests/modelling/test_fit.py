@@ -107,6 +107,20 @@ def test_a_model_is_small_and_travels():
         assert_array_equal(again.predictive(X).decision, model.predictive(X).decision)
 
 
+def test_values_alone_are_the_means():
+    X, spec, data = regression_data()
+    model = fit(spec, data)
+    posterior = replace(model.posterior)  # without what a fit has computed of it
+    again = replace(model, fit=replace(model.fit, posterior=posterior))
+
+    values = again.values(X)
+    assert "whitener" not in vars(again.posterior)  # so no variance was computed
+    assert_array_equal(values, model.latent(X)[0])
+    assert_allclose(again.values(scan(X, block_rows=7)), values, rtol=1e-12)
+    with pytest.raises(ValueError, match="X has shape"):
+        model.values([1.0, 2.0])
+
+
 def test_other_tables_are_refused_in_words():
     _, spec, data = regression_data()
     model = fit(spec, data)

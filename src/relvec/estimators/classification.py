@@ -104,11 +104,9 @@ warm_start, memory_budget, random_state, verbose : object
         outputs. With "ovr" and "ovo" it is a mean over ``estimators_``, which have
         kernels and histories of their own.
     partition_size_, n_partitions_, sparseness_ratio_, partition_history_ : object
-        How a fit by parts of the rows went, as in :class:`RVR`; of "ovr" and "ovo" each
-        model has its own.
+        How a fit by parts went, as in :class:`RVR`; of "ovr" and "ovo" for each model.
     dual_coef_ : ndarray of shape (n_vectors,) or (n_classes, n_vectors)
-        Posterior mean of the weights; of the logistic model of two classes one for each
-        vector.
+        Posterior mean of the weights; the logistic model of two classes has one set.
     intercept_ : float or ndarray of shape (n_classes,)
         The constant of the model.
     prior_precision_ : ndarray of shape (n_vectors,) or (n_classes, n_vectors)
@@ -116,8 +114,7 @@ warm_start, memory_budget, random_state, verbose : object
     intercept_precision_ : float or ndarray of shape (n_classes,)
         Precision of the constant's prior; infinite if the constant is not a vector.
     log_evidence_ : float
-        Log marginal likelihood by Laplace's approximation; with ``"mrvm2"`` its lower
-        bound.
+        Log marginal likelihood by Laplace's approximation; of "mrvm2" a lower bound.
     n_iter_, history_, status_ : object
         The search and how it ended, as in :class:`RVR`; ``noise_std`` is nan.
     model_ : FittedModel

@@ -1,10 +1,10 @@
 """What all estimators with kernels share: a fit's frame, kernels, rows."""
 
 from abc import ABC, abstractmethod
-from typing import Any, Self
+from typing import Any, Literal, Self, overload
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -16,7 +16,7 @@ from relvec.estimators.callbacks import (
     Task,
     with_callbacks,
 )
-from relvec.estimators.collections import as_blocks
+from relvec.estimators.collections import as_blocks, lazy_on_collections
 from relvec.estimators.kernels import KernelChoice
 from relvec.estimators.outcomes import tell
 from relvec.estimators.validation import (
@@ -29,14 +29,15 @@ from relvec.estimators.validation import (
     note_features,
     validated,
 )
+from relvec.model_file import Savable
 from relvec.modelling import Monitor, TrainingRows, heard, in_arrays, in_blocks, logged
 from relvec.parameters import as_bytes, as_weights, check_flag, check_level
-from relvec.typing import AnyArray
+from relvec.typing import AnyArray, Array
 
 _COPIED = 0.1  # of the memory budget, for rows in an order of their own
 
 
-class KernelModel(CallbackSupportMixin, BaseEstimator, ABC):
+class KernelModel(CallbackSupportMixin, Savable, BaseEstimator, ABC):
     """A model over kernel functions centred on the training rows."""
 
     @with_callbacks  # type: ignore[untyped-decorator]
@@ -71,6 +72,13 @@ class KernelModel(CallbackSupportMixin, BaseEstimator, ABC):
             self._keep(self._attributes(model))
         task.finish()
         tell(model, stacklevel=3 + WRAPPED)
+        return self
+
+    def restored(self, model: Any) -> Self:
+        """The estimator as after the fit of a model that was made before."""
+        self._check_parameters()
+        note_features(self, model.features.number, model.features.names)
+        self._keep(self._attributes(model))
         return self
 
     @abstractmethod
@@ -190,4 +198,74 @@ class KernelModel(CallbackSupportMixin, BaseEstimator, ABC):
     def _predictive(self, X: Any) -> Any:
         """The distribution of the targets of some rows."""
         rows = self._checked(X)
+        return self.model_.predictive(rows)
+
+
+class KernelRegressor(RegressorMixin, KernelModel):
+    """Targets that are numbers, predicted with error bars."""
+
+    @overload
+    def predict(self, X: Any, return_std: Literal[False] = False) -> Array: ...
+
+    @overload
+    def predict(self, X: Any, return_std: Literal[True]) -> tuple[Array, Array]: ...
+
+    @lazy_on_collections
+    def predict(self, X: Any, return_std: bool = False) -> Array | tuple[Array, Array]:
+        """Predict targets, with their standard deviation if asked.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), RowBlocks or Dask collection
+            Rows to predict; for ``kernel="precomputed"`` kernel values between them
+            and all training rows. Blocks are read one at a time; of a Dask array or
+            data frame the results are lazy Dask arrays.
+        return_std : bool, default=False
+            Whether to return the standard deviation of the targets, noise included.
+            That of LSSVR grows to that of the prior where there are no data.
+
+        Returns
+        -------
+        mean : ndarray of shape (n_samples,)
+            Predicted targets.
+        std : ndarray of shape (n_samples,)
+            Their standard deviation; only with ``return_std=True``.
+        """
+        rows = self._checked(X)
+        if not return_std:
+            return self.model_.values(rows)[:, 0]
+        found = self._with_bars(rows)
+        return found.mean, found.std
+
+    @lazy_on_collections
+    def predict_interval(self, X: Any, level: float = 0.9) -> tuple[Array, Array]:
+        """Bounds between which a target lies with the given probability.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), RowBlocks or Dask collection
+            Rows to predict.
+        level : float, default=0.9
+            The probability, the same below and above.
+
+        Returns
+        -------
+        lower, upper : ndarray of shape (n_samples,)
+            Quantiles of a Gaussian; of a Student-t distribution for few rows, and where
+            ``degrees_of_freedom_`` of RVR are finite.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from relvec import RVR
+        >>> from relvec.data import noisy_sinc
+        >>> X, y = noisy_sinc(100, seed=0)
+        >>> lower, upper = RVR(gamma=1 / 9).fit(X, y).predict_interval(X, level=0.9)
+        >>> bool(0.8 < np.mean((lower < y) & (y < upper)) < 1)
+        True
+        """
+        return self._with_bars(self._checked(X)).interval(level)
+
+    def _with_bars(self, rows: Any) -> Any:
+        """The distribution of the targets of rows that were checked."""
         return self.model_.predictive(rows)

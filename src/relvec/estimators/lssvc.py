@@ -119,8 +119,7 @@ class LSSVC(ClassifierMixin, LeastSquaresMachine):
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
-            Probabilities in the order of ``classes_``; the largest is that of the class
-            that is predicted.
+            Probabilities in the order of ``classes_``; the largest is that predicted.
         """
         return self._predictive(X).probabilities
 

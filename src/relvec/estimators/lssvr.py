@@ -1,17 +1,14 @@
 """Least-squares support vector regression."""
 
-from typing import Any, Literal, overload
+from typing import Any
 
-from sklearn.base import RegressorMixin
-
-from relvec.estimators.collections import lazy_on_collections
+from relvec.estimators.kernel_model import KernelRegressor
 from relvec.estimators.least_squares import LeastSquaresMachine
 from relvec.lssvm import LeastSquaresModel, RealTargets, fit_least_squares
 from relvec.modelling import Monitor
-from relvec.typing import Array
 
 
-class LSSVR(RegressorMixin, LeastSquaresMachine):
+class LSSVR(KernelRegressor, LeastSquaresMachine):
     """Least-squares support vector regression.
 
     The dense relative of :class:`RVR`: every training row is a support vector, and all
@@ -25,8 +22,7 @@ class LSSVR(RegressorMixin, LeastSquaresMachine):
         The kernel, as in :class:`RVR`; None is "linear". Several kernels are added to
         one, as in ``Gaussian(2.0) + Linear()``.
     C : float, default=1.0
-        Weight of the squared errors beside ½‖w‖²; γ in [1]_. What is large fits the
-        rows closely.
+        Weight of squared errors beside ½‖w‖²; γ in [1]_. A large one fits closely.
     gamma : {"scale", "auto"} or float, default="scale"
         Coefficient of the kernels by name that have one, as in
         :class:`sklearn.svm.SVR`. To have it learned use ``tune``.
@@ -67,8 +63,7 @@ class LSSVR(RegressorMixin, LeastSquaresMachine):
     max_iter : int, default=1000
         Most steps of "cg".
     memory_budget : float or str, default="2GB"
-        Bytes that a fit may take beside the data. What cannot fit is refused before it
-        is allocated.
+        Bytes that a fit may take beside the data; what cannot fit is refused at once.
     random_state : int, RandomState instance or None, default=None
         For rows drawn by chance. None is the same every time.
     verbose : int, default=0
@@ -77,8 +72,7 @@ class LSSVR(RegressorMixin, LeastSquaresMachine):
     Attributes
     ----------
     support_ : ndarray of shape (n_vectors,)
-        Numbers of the training rows with a kernel function; -1 for landmarks that are
-        no rows.
+        Numbers of the training rows with a kernel function; -1 for other landmarks.
     support_vectors_ : ndarray of shape (n_vectors, n_features)
         These rows; empty for ``kernel="precomputed"``.
     dual_coef_ : ndarray of shape (n_vectors,)
@@ -148,56 +142,6 @@ class LSSVR(RegressorMixin, LeastSquaresMachine):
         data = family.encoded(rows, values)
         return fit_least_squares(self._specification(rows, family), data)
 
-    @overload
-    def predict(self, X: Any, return_std: Literal[False] = False) -> Array: ...
-
-    @overload
-    def predict(self, X: Any, return_std: Literal[True]) -> tuple[Array, Array]: ...
-
-    @lazy_on_collections
-    def predict(self, X: Any, return_std: bool = False) -> Array | tuple[Array, Array]:
-        """Predict targets, with their standard deviation if asked.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features), RowBlocks or Dask collection
-            Rows to predict; for ``kernel="precomputed"`` kernel values between them
-            and all training rows.
-        return_std : bool, default=False
-            Whether to return the standard deviation of the targets, noise included.
-            It grows to that of the prior where there are no data.
-
-        Returns
-        -------
-        mean : ndarray of shape (n_samples,)
-            Predicted targets.
-        std : ndarray of shape (n_samples,)
-            Their standard deviation; only with ``return_std=True``.
-        """
-        rows = self._checked(X)
-        if not return_std:
-            return self.model_.values(rows)[:, 0]
-        found = self._with_bars(rows)
-        return found.mean, found.std
-
-    @lazy_on_collections
-    def predict_interval(self, X: Any, level: float = 0.9) -> tuple[Array, Array]:
-        """Bounds between which a target lies with the given probability.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features), RowBlocks or Dask collection
-            Rows to predict.
-        level : float, default=0.9
-            The probability, the same below and above.
-
-        Returns
-        -------
-        lower, upper : ndarray of shape (n_samples,)
-            Quantiles of a Gaussian, or of Student's distribution for few rows.
-        """
-        return self._with_bars(self._checked(X)).interval(level)
-
     def _with_bars(self, rows: Any) -> Any:
         if self.model_.spread is None:
             raise ValueError(
@@ -205,4 +149,4 @@ class LSSVR(RegressorMixin, LeastSquaresMachine):
                 "which kernel='precomputed' does not have, and a kernel whose matrix "
                 "is positive definite; give such a kernel as a callable"
             )
-        return self.model_.predictive(rows)
+        return super()._with_bars(rows)

@@ -1,18 +1,15 @@
 """Relevance vector regression."""
 
-from typing import Any, Literal, overload
+from typing import Any
 
-from sklearn.base import RegressorMixin
-
-from relvec.estimators.collections import lazy_on_collections
 from relvec.estimators.incremental import IncrementalModel
+from relvec.estimators.kernel_model import KernelRegressor
 from relvec.evidence import Deadline, check_noise_settings
 from relvec.modelling import FittedModel, Monitor, Regression
 from relvec.parameters import check_noise_variance
-from relvec.typing import Array
 
 
-class RVR(RegressorMixin, IncrementalModel):
+class RVR(KernelRegressor, IncrementalModel):
     """Relevance vector regression.
 
     A kernel model that keeps a handful of training rows, learns the width of its
@@ -54,8 +51,7 @@ LengthScales or Adaptive, optional
 default="sequential"
         How the evidence is maximised: function by function, or by one of the classic
         iterations that begin with all functions and prune them, for small data. A
-        :class:`BottomUp` is the first with its settings, a :class:`TopDown` one of the
-        others.
+        :class:`BottomUp` is the first with its settings, a :class:`TopDown` another.
     design : {"auto", "dense", "sparse", "low-rank", "streamed"}, default="auto"
         How the dictionary is held: as a matrix, as a sparse one for kernels of finite
         support, or not at all. It is then searched by parts, for a Gaussian likelihood
@@ -88,8 +84,7 @@ Incremental or WorkingSet, optional
         Nats that a function must gain to enter. The search ends when none does, or when
         three rounds in succession gain less than this for each observation; where it
         goes by parts, when rounds of a further part gain less than 15 times this. It is
-        also the largest change of the logarithms of prior precisions and noise at the
-        end.
+        also the largest change of logarithms of precisions and noise at the end.
     max_iter : int, default=10000
         Most steps to take.
     max_seconds : float, optional
@@ -103,8 +98,7 @@ Incremental or WorkingSet, optional
         ``"500MB"``. What cannot fit is refused before it is allocated.
     random_state : int, RandomState instance or None, default=None
         For everything drawn by chance: candidates and rows, where there are too many to
-        look at all at once, and a solver's ``selection="random"``. None is the same
-        every time.
+        look at all, and a solver's ``selection="random"``. None is always the same.
     verbose : int, default=0
         Log progress through the logger "relvec", more often the higher it is.
 
@@ -132,16 +126,14 @@ Incremental or WorkingSet, optional
         ``log_evidence`` and ``n_vectors`` of every kernel that was tried; for
         "adaptive" of every dictionary, thinned out, by its middle length scale.
     partition_size_, n_partitions_ : int
-        Rows of a partition and how many of them there are; with ``partition``, as are
-        the next two.
+        Rows of a partition and how many there are; with ``partition``, as the next two.
     sparseness_ratio_ : float
         Vectors to rows of the model by which the size was found; nan if it was given.
         Near one, partitions gain nothing and the kernel is probably too narrow.
     partition_history_ : dict of ndarray
         ``n_rows`` of every set that was fitted and ``n_vectors`` that it was left with.
     relevance_vectors_ : ndarray of shape (n_vectors, n_features)
-        These rows, or (n_vectors,) objects; empty for ``kernel="precomputed"`` and
-        None.
+        These rows, or (n_vectors,) objects; empty for "precomputed" and None.
     dual_coef_ : ndarray of shape (n_vectors,)
         Posterior mean of the weights.
     intercept_ : float
@@ -289,61 +281,3 @@ Incremental or WorkingSet, optional
             "noise_variance_": family.noise_variance,
             "degrees_of_freedom_": family.degrees_of_freedom,
         }
-
-    @overload
-    def predict(self, X: Any, return_std: Literal[False] = False) -> Array: ...
-
-    @overload
-    def predict(self, X: Any, return_std: Literal[True]) -> tuple[Array, Array]: ...
-
-    @lazy_on_collections
-    def predict(self, X: Any, return_std: bool = False) -> Array | tuple[Array, Array]:
-        """Predict targets, with their standard deviation if asked.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features), RowBlocks or Dask collection
-            Rows to predict; for ``kernel="precomputed"`` kernel values between them
-            and all training rows. Blocks are read one at a time; of a Dask array or
-            data frame the results are lazy Dask arrays.
-        return_std : bool, default=False
-            Whether to return the standard deviation of the targets, noise included.
-
-        Returns
-        -------
-        mean : ndarray of shape (n_samples,)
-            Predicted targets.
-        std : ndarray of shape (n_samples,)
-            Their standard deviation; only with ``return_std=True``.
-        """
-        found = self._predictive(X)
-        return (found.mean, found.std) if return_std else found.mean
-
-    @lazy_on_collections
-    def predict_interval(self, X: Any, level: float = 0.9) -> tuple[Array, Array]:
-        """Bounds between which a target lies with the given probability.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features), RowBlocks or Dask collection
-            Rows to predict.
-        level : float, default=0.9
-            The probability, the same below and above.
-
-        Returns
-        -------
-        lower, upper : ndarray of shape (n_samples,)
-            Quantiles of a Gaussian; of a Student-t distribution with
-            ``degrees_of_freedom_`` where these are finite.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from relvec import RVR
-        >>> from relvec.data import noisy_sinc
-        >>> X, y = noisy_sinc(100, seed=0)
-        >>> lower, upper = RVR(gamma=1 / 9).fit(X, y).predict_interval(X, level=0.9)
-        >>> bool(0.8 < np.mean((lower < y) & (y < upper)) < 1)
-        True
-        """
-        return self._predictive(X).interval(level)

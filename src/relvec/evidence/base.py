@@ -119,6 +119,10 @@ class Status(Enum):
         "column you meant"
     )
 
+    def __reduce__(self) -> tuple[type["Status"], tuple[str]]:
+        # By its value, as for pickle, which skops asks in another way.
+        return type(self), (self.value,)
+
     @property
     def success(self) -> bool:
         """Whether the search ended by itself."""

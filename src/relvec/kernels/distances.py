@@ -8,7 +8,8 @@ from scipy.spatial.distance import cdist
 from relvec.typing import Array
 
 # Up to the first, sums feature by feature are fastest, and exact for points far from
-# each other or the origin. Beyond the second, a matrix product is several times faster;
+# each other or the origin; so they are of one row, for which a product has to go over
+# all centres several times. Beyond the second, a product is several times faster;
 # in between it is used where squares are so small that little is lost of their
 # differences (250 · eps is 6e-14), and nowhere if they overflow.
 _FEW_FEATURES, _MANY_FEATURES = 4, 12
@@ -28,7 +29,7 @@ def of_squares(
 ) -> Array:
     """f(‖x − z‖²) for all pairs of rows, by a function that works in place."""
     n_features = X.shape[1]
-    if exact or n_features <= _FEW_FEATURES or 0 in (len(X), len(Z)):
+    if exact or n_features <= _FEW_FEATURES or min(len(X), len(Z)) <= 1:
         return apply(function, cdist(X, Z, "sqeuclidean"))
     centre = Z.mean(axis=0)
     rows, centres = X - centre, Z - centre

@@ -121,7 +121,7 @@ class Periodic(KernelFunction):
     def _on_circles(self, X: Array) -> Array:
         """Twice as many features, in which this is the Gaussian kernel with ℓ = 1."""
         scales, periods = self._parameters(X.shape[1])
-        angles = 2 * np.pi * (X / periods)
+        angles = 2 * np.pi * _turns(X, periods)
         return np.hstack([np.cos(angles) / scales, np.sin(angles) / scales])
 
     def _matrix(self, X: Array, Z: Array) -> Array:
@@ -134,9 +134,9 @@ class Periodic(KernelFunction):
     def _gradients(self, X: Array, Z: Array) -> dict[str, Array]:
         values = self._matrix(X, Z)[..., None]
         scales, periods = self._parameters(X.shape[1])
-        turns = differences(X / periods, Z / periods)
+        turns = differences(_turns(X, periods), _turns(Z, periods))
         by_scale = values * 4 * (np.sin(np.pi * turns) / scales) ** 2 / scales
-        by_period = np.sin(2 * np.pi * turns) * turns / periods
+        by_period = np.sin(2 * np.pi * turns) * (differences(X, Z) / periods) / periods
         by_period *= 2 * np.pi * values / scales**2
         if scales.ndim == 0:
             by_scale = by_scale.sum(axis=2)
@@ -147,5 +147,10 @@ class Periodic(KernelFunction):
     def _centre_gradient(self, X: Array, Z: Array) -> Array:
         values = self._matrix(X, Z)[..., None]
         scales, periods = self._parameters(X.shape[1])
-        turns = differences(X / periods, Z / periods)
+        turns = differences(_turns(X, periods), _turns(Z, periods))
         return values * 2 * np.pi * np.sin(2 * np.pi * turns) / (scales**2 * periods)
+
+
+def _turns(X: Array, periods: Array) -> Array:
+    """x/p but for whole turns, which fmod takes off without rounding."""
+    return np.asarray(np.fmod(X, periods) / periods)

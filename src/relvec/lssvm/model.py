@@ -1,12 +1,13 @@
 """A fitted LS-SVM: all that predicting, describing and exporting it needs."""
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
 
 from relvec.basis import Basis, as_rows, blocks
-from relvec.data import RowBlocks
+from relvec.data import RowBlocks, is_row_blocks
 from relvec.evidence import Status
 from relvec.kernels import Kernel
 from relvec.lssvm.evidence import LeftOut
@@ -52,18 +53,27 @@ class LeastSquaresModel:
     def latent(self, X: AnyArray) -> tuple[Array, Array]:
         """Mean and variance of f, (n_rows, outputs) each, in blocks of rows."""
         X = self.features.checked(X)
-        mean = np.empty((len(X), len(self.bias)))
-        variance = np.zeros_like(mean)
-        for part in blocks(len(X), max(len(self.basis), X.shape[1])):
-            rows = as_rows(X[part])
-            mean[part] = self.basis(rows) @ self.coefficients + self.bias
-            if self.spread is not None:
+        mean = self.values(X)
+        variance = np.zeros(mean.shape)
+        if self.spread is not None:
+            for part, rows in self._rows(X):
                 variance[part] = self.scale * self.spread.variance(rows)[:, None]
         return mean, variance
 
     def values(self, X: AnyArray | RowBlocks) -> Array:
         """f alone, which takes less."""
-        return latent_of(replace(self, spread=None), X)[0]
+        if is_row_blocks(X):
+            return np.concatenate([self.values(block.X) for block in X])
+        X = self.features.checked(np.asarray(X))
+        mean = np.empty((len(X), len(self.bias)))
+        for part, rows in self._rows(X):
+            mean[part] = self.basis(rows) @ self.coefficients + self.bias
+        return mean
+
+    def _rows(self, X: AnyArray) -> Iterator[tuple[slice, AnyArray]]:
+        """Some rows at a time, as kernels take them."""
+        for part in blocks(len(X), max(len(self.basis), X.shape[1])):
+            yield part, as_rows(X[part])
 
     def predictive(self, X: AnyArray | RowBlocks) -> Any:
         """The distribution of the targets of some rows, by the family."""

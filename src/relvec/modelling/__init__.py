@@ -65,6 +65,7 @@ from relvec.modelling.training_rows import (
     targets_of,
 )
 from relvec.modelling.training_set import TrainingSet
+from relvec.modelling.trial_rows import trial_rows
 
 __all__ = [
     "AT_ROWS",
@@ -124,5 +125,6 @@ __all__ = [
     "remark_on_lost_classes",
     "silent",
     "targets_of",
+    "trial_rows",
     "variance_factor",
 ]

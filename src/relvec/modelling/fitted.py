@@ -1,5 +1,6 @@
 """A fitted model: all that predicting, describing and exporting it needs."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -78,20 +79,29 @@ class FittedModel:
         X = self.features.checked(X)
         mean = np.empty((len(X), len(self.posterior.mean)))
         variance = np.empty((len(X), *self.posterior.spread_shape))
-        evaluate = self.basis.sparse if self.basis.compact else self.basis
-        for rows in blocks(len(X), max(len(self.basis), X.shape[1])):
-            functions = evaluate(X[rows])
+        for rows, functions in self._functions(X):
             mean[rows], variance[rows] = self.posterior.predict(functions)
         return mean + self.offset, variance
+
+    def values(self, X: AnyArray | RowBlocks) -> Array:
+        """The mean of η alone, which takes less."""
+        if is_row_blocks(X):
+            return np.concatenate([self.values(block.X) for block in X])
+        return self.predictor(np.asarray(X)) + self.offset
 
     def predictor(self, X: AnyArray) -> Array:
         """Φw (n_rows, outputs): the mean of η without the offset."""
         X = self.features.checked(X)
         mean = np.empty((len(X), len(self.posterior.mean)))
+        for rows, functions in self._functions(X):
+            mean[rows] = functions @ self.posterior.mean.T
+        return mean
+
+    def _functions(self, X: AnyArray) -> Iterator[tuple[slice, Any]]:
+        """Some rows at a time, and the functions there, sparse if they are compact."""
         evaluate = self.basis.sparse if self.basis.compact else self.basis
         for rows in blocks(len(X), max(len(self.basis), X.shape[1])):
-            mean[rows] = evaluate(X[rows]) @ self.posterior.mean.T
-        return mean
+            yield rows, evaluate(X[rows])
 
     def predictive(self, X: AnyArray | RowBlocks) -> Any:
         """The distribution of the targets of some rows, by the family."""

@@ -1,7 +1,7 @@
 """Several classes by a binary model for each class or pair of classes."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import accumulate
 from typing import Any
@@ -73,6 +73,10 @@ class PairwiseModel:
     first_kernels: tuple[int, ...]  # of every model, in the list of all kernels
     remarks: tuple[str, ...] = ()  # what a user should be told besides the status
 
+    def __getstate__(self) -> dict[str, Any]:
+        # What is cached is made again; skops could not write its keys.
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
     def latent(self, X: AnyArray) -> tuple[Array, Array]:
         """Mean and variance of the models' outputs, (n_rows, n_models) each."""
         means, variances = zip(*(one.latent(X) for one in self.models), strict=True)
@@ -82,8 +86,8 @@ class PairwiseModel:
         """The distribution of the classes of some rows, or votes for them."""
         latent = latent_of(self, X)
         odds = [
-            one.family.predictive(*(values[:, [number]] for values in latent)).decision
-            for number, one in enumerate(self.models)
+            one.family.predictive(*(part[:, i : i + 1] for part in latent)).decision
+            for i, one in enumerate(self.models)
         ]
         return self.coupling.predictive(np.column_stack(odds))
 
@@ -171,7 +175,7 @@ class PairwiseModel:
             for one, first in zip(self.models, self.first_kernels, strict=True)
         ]
 
-    @property
+    @cached_property
     def _names(self) -> Indices:
         """(functions, 4) kernels, rows, models and places."""
         names = list(self._functions.values())

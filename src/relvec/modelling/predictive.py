@@ -42,9 +42,8 @@ def variance_factor(degrees_of_freedom: float) -> float:
     return degrees_of_freedom / (degrees_of_freedom - 2)
 
 
-@dataclass(frozen=True)
-class ClassDistribution:
-    """Of class labels."""
+class ClassPrediction:
+    """What a decision says of class labels."""
 
     labels: AnyArray  # (K,)
     decision: (
@@ -63,6 +62,14 @@ class ClassDistribution:
     def predicted(self) -> AnyArray:
         """(n_rows,) labels; the first of those that are equally probable."""
         return self.labels[np.argmax(self.probabilities, axis=1)]
+
+
+@dataclass(frozen=True)
+class ClassDistribution(ClassPrediction):
+    """Of class labels, by a decision that was made."""
+
+    labels: AnyArray
+    decision: Array
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,15 @@
 """From targets to a likelihood, and from latent values to a predictive distribution."""
 
 from relvec.modelling.families.base import Family, LeftOut
-from relvec.modelling.families.classes import ClassFamily
+from relvec.modelling.families.classes import (
+    ClassFamily,
+    ClassWiseProbit,
+    Logit,
+    PluggedIn,
+    Probit,
+    TwoClasses,
+)
+from relvec.modelling.families.probabilities import Doubt
 from relvec.modelling.families.regression import Regression
 from relvec.modelling.families.schemes import (
     SINGLE_MODELS,
@@ -15,12 +23,18 @@ from relvec.modelling.families.schemes import (
 __all__ = [
     "SINGLE_MODELS",
     "ClassFamily",
+    "ClassWiseProbit",
+    "Doubt",
     "Family",
     "LeftOut",
+    "Logit",
     "Mrvm1",
+    "PluggedIn",
+    "Probit",
     "Regression",
     "Scheme",
     "Softmax",
+    "TwoClasses",
     "class_family",
     "own_solver",
 ]

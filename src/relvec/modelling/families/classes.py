@@ -2,9 +2,11 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
 from typing import ClassVar
 
 import numpy as np
+from scipy.special import kolmogi, logit, ndtr, ndtri
 
 from relvec.likelihoods import (
     Bernoulli,
@@ -18,13 +20,19 @@ from relvec.likelihoods.multinomial_probit import contrasts
 from relvec.likelihoods.softmax import softmax_probabilities
 from relvec.modelling.families.base import LeftOut
 from relvec.modelling.families.probabilities import Doubt, Losses, as_log_p
-from relvec.modelling.predictive import ClassDistribution, decision_of
+from relvec.modelling.predictive import ClassPrediction, decision_of
 from relvec.modelling.training_rows import TrainingRows
 from relvec.modelling.training_set import TrainingSet
 from relvec.typing import AnyArray, Array, Indices
 
 # Akaike's price of a parameter, here the α of a function, found by maximisation.
 _PRICE = 1.0
+# A logistic variable is a normal one of deviation 2V, V distributed as Kolmogorov's
+# statistic: so many times it has no more than this variance.
+_MOST_TIMES = 0.95
+_MOST_VARIANCE = float(4 * kolmogi(1 - _MOST_TIMES) ** 2)
+# Leads of a class that no rounding of an integral takes from it.
+_CLEAR, _CLEAR_MEANS = 1e-9, 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,15 +87,39 @@ class ClassFamily(ABC):
         p = self.predictive(mean, variance).probabilities
         return p @ self.outputs(np.arange(len(self.labels)))
 
-    def predictive(self, mean: Array, variance: Array) -> ClassDistribution:
-        decision = self.decision(mean, variance)
-        if self.doubt is not None:
-            decision = self.doubt.applied(decision)
-        return ClassDistribution(self.labels, decision)
+    def predictive(self, mean: Array, variance: Array) -> "LatentClasses":
+        return LatentClasses(self.labels, self, mean, variance)
+
+    def foregone(self, mean: Array, variance: Array) -> Indices:
+        """(N,) the most probable classes where no integral is to tell; else -1."""
+        return np.full(len(mean), -1)
 
     @abstractmethod
     def decision(self, mean: Array, variance: Array) -> Array:
         """Log odds (N,) of two classes, or log probabilities (N, K), of the model."""
+
+
+@dataclass(frozen=True, eq=False)
+class LatentClasses(ClassPrediction):
+    """What latent values say of classes; integrals are computed if they are asked for.
+
+    They take more time than all else, and most classes can be told without.
+    """
+
+    labels: AnyArray
+    family: ClassFamily
+    mean: Array
+    variance: Array
+
+    @cached_property
+    def decision(self) -> Array:  # type: ignore[override]
+        found, doubt = self.family.decision(self.mean, self.variance), self.family.doubt
+        return found if doubt is None else doubt.applied(found)
+
+    @property
+    def predicted(self) -> AnyArray:
+        chosen = self.family.foregone(self.mean, self.variance)
+        return super().predicted if chosen.min(initial=0) < 0 else self.labels[chosen]
 
 
 class TwoClasses(ClassFamily):
@@ -105,6 +137,29 @@ class TwoClasses(ClassFamily):
 
     def decision(self, mean: Array, variance: Array) -> Array:
         return moderated_log_odds(mean[:, 0], variance[:, 0])
+
+    def foregone(self, mean: Array, variance: Array) -> Indices:
+        """By bounds of p₁ − p₀, which are functions of z and of the mean."""
+        m = mean[:, 0]
+        z = m / np.sqrt(_MOST_VARIANCE + variance[:, 0])
+        even = (0.0, _CLEAR) if self.doubt is None else self.doubt.even(_CLEAR)
+        below, above = _limits(*even)
+        first = (z < below[0]) & (m < below[1])
+        second = (z > above[0]) & (m > above[1])
+        return np.where(first | second, second, -1)
+
+
+@lru_cache
+def _limits(even: float, room: float) -> tuple[tuple[float, float], ...]:
+    """Of z and m: below the first two the first class leads, above the others not.
+
+    p₁ − p₀ is E[2Φ(m/√(4V² + s²)) − 1] for η ~ N(m, s²). Its size is at most that for
+    s = 0, |2σ(m) − 1|, and at least that of most V, each as large as the largest.
+    """
+    sizes = np.clip(np.array([even - room, even + room]), -1.0, 1.0)
+    by_z = ndtri(0.5 + 0.5 * np.clip(sizes / _MOST_TIMES, -1.0, 1.0))
+    by_mean = logit(0.5 + 0.5 * sizes)
+    return tuple(zip(by_z.tolist(), by_mean.tolist(), strict=True))
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,6 +190,26 @@ class Probit(ClassFamily):
 
     def decision(self, mean: Array, variance: Array) -> Array:
         return decision_of(self.likelihood.probabilities(mean, variance))
+
+    def foregone(self, mean: Array, variance: Array) -> Indices:
+        """By means, where classes have one variance and no doubt is against them."""
+        if self.coupled:
+            return super().foregone(mean, variance)
+        common = variance.sum(axis=1, keepdims=True) / variance.shape[1]
+        eta = mean @ self._contrasts.T / np.sqrt(1 + common)
+        chosen, ordered = eta.argmax(axis=1), np.sort(eta, axis=1)
+        clear = ordered[:, -1] - ordered[:, -2] > self._clear
+        if self.doubt is not None:
+            # Another is the largest no more often than it is larger than this one.
+            largest = ndtr((eta - ordered[:, -1:]) / np.sqrt(2))
+            leads = 1.5 - largest.sum(axis=1, keepdims=True) - largest
+            clear &= self.doubt.overcome(leads, chosen, _CLEAR_MEANS)
+        return np.where(clear, chosen, -1)
+
+    @property
+    def _clear(self) -> float:
+        """How far another class must be behind."""
+        return _CLEAR_MEANS / (1.0 if self.doubt is None else 1 - self.doubt.share)
 
 
 class ClassWiseProbit(ClassFamily):

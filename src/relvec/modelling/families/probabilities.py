@@ -12,7 +12,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax
 
-from relvec.typing import Array, Indices
+from relvec.typing import AnyArray, Array, Indices
 
 # Observations that an effective parameter costs: Friedman's, as in
 # ``relvec.kernel_learning.criteria``; 1 and 2 were worse on 25 problems of classes.
@@ -36,6 +36,24 @@ class Doubt:
             frequencies = np.log(self.share * self.frequencies)
         mixed = np.logaddexp(as_log_p(decision) + np.log1p(-self.share), frequencies)
         return mixed if decision.ndim > 1 else mixed[:, 1] - mixed[:, 0]
+
+    def even(self, room: float) -> tuple[float, float]:
+        """p₁ − p₀ of two classes that are equally probable with this doubt.
+
+        And around it what becomes ``room`` with it.
+        """
+        first, second = (float(one) for one in self.frequencies)
+        sure = 1 - self.share
+        return self.share * (first - second) / sure, room / sure
+
+    def overcome(self, leads: Array, chosen: Indices, room: float) -> AnyArray:
+        """Whether the class of a row stays before all others with this doubt (N,).
+
+        Without it, it is, by at least what ``leads`` (N, K) say of p − pⱼ.
+        """
+        against = self.share * (self.frequencies - self.frequencies[chosen][:, None])
+        kept = (against <= 0) | ((1 - self.share) * leads > against + room)
+        return np.asarray(kept.all(axis=1))
 
 
 @dataclass(frozen=True, eq=False)

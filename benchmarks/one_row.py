@@ -1,0 +1,119 @@
+"""One row at a time: what predictions take beside scikit-learn's validation of X."""
+
+import argparse
+import sys
+import time
+import warnings
+from functools import partial
+
+import numpy as np
+from markdown import figures, table
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from relvec import LSSVC, LSSVR, RVC, RVR
+
+ROWS, VECTORS, FEATURES = 400, 75, 5
+BAR = 100.0  # µs beside validation, of predict without anything asked for besides
+ROUNDS = 20  # in which all take turns, so that a busy machine disturbs them alike
+
+
+def draw(n_classes, seed=0):
+    """Rows and targets, or classes, that are rough enough to ask for many vectors."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1, 1, (ROWS, FEATURES))
+    f = np.sin(5 * X[:, 0]) * np.cos(4 * X[:, 1]) + np.sin(3 * X[:, 2]) * X[:, 3]
+    if n_classes == 0:
+        return X, f + 1e-3 * rng.standard_normal(ROWS)
+    return X, np.searchsorted(np.quantile(f, np.arange(1, n_classes) / n_classes), f)
+
+
+def models():
+    """Fitted ones by name, and what is asked of them."""
+    rvm = {"gamma": 1.0, "candidates": VECTORS}
+    lssvm = {"method": "nystrom", "rank": VECTORS, "C": 100.0}
+    # All functions stay where a search from the top down ends before it has begun.
+    kept = {"solver": "mackay", "max_iter": 1}
+    numbers, two, three = draw(0), draw(2), draw(3)
+    plain, bars = ("predict", {}), ("predict", {"return_std": True})
+    odds = ("predict_proba", {})
+    return {
+        "RVR": (RVR(noise_variance=1e-6, **rvm), numbers, (plain, bars)),
+        "RVC, two classes": (RVC(**rvm, **kept), two, (plain, odds)),
+        "RVC, three classes": (RVC(**rvm, **kept), three, (plain, odds)),
+        "RVC, three, ovr": (RVC(multi_class="ovr", **rvm, **kept), three, (plain,)),
+        "LSSVR": (LSSVR(**lssvm), numbers, (plain, bars)),
+        "LSSVC, two classes": (LSSVC(**lssvm), two, (plain, odds)),
+        "LSSVC, three classes": (LSSVC(**lssvm), three, (plain, odds)),
+    }
+
+
+def validation(model, X):
+    """What every estimator of scikit-learn does before it predicts."""
+    check_is_fitted(model)
+    return validate_data(model, X, reset=False, dtype=(np.float64, np.float32))
+
+
+def lap(calls, task):
+    """µs of each call."""
+    times = np.empty(calls)
+    for number in range(calls):
+        started = time.perf_counter_ns()
+        task()
+        times[number] = time.perf_counter_ns() - started
+    return times / 1e3
+
+
+def measured(tasks, calls):
+    """µs of all calls of every task, the tasks in alternation."""
+    times = {name: [] for name in tasks}
+    for _ in range(ROUNDS):
+        for name, task in tasks.items():
+            times[name].append(lap(max(1, calls // ROUNDS), task))
+    return {name: np.concatenate(laps) for name, laps in times.items()}
+
+
+def tasks_of(model, asked, row):
+    """Validation alone, and each method, by name."""
+    tasks = {"validation": partial(validation, model, row)}
+    for method, settings in asked:
+        words = ", ".join(f"{name}={value}" for name, value in settings.items())
+        tasks[f"{method}({words})"] = partial(getattr(model, method), row, **settings)
+    return tasks
+
+
+def outcomes(calls):
+    """A row of the table for each model and method."""
+    for name, (model, (X, y), asked) in models().items():
+        model.fit(X, y)
+        vectors = len(getattr(model, "relevance_", getattr(model, "support_", ())))
+        print(f"{name}: {vectors} vectors", file=sys.stderr)
+        tasks = tasks_of(model, asked, X[:1])
+        for task in tasks.values():
+            task()  # what is computed but once
+        times = measured(tasks, calls)
+        alone = times.pop("validation")
+        for method, laps in times.items():
+            cells = [
+                figures(value)
+                for of in (np.median, np.min)
+                for value in (of(alone), of(laps), of(laps) - of(alone))
+            ]
+            bar = ""
+            if method == "predict()":
+                bar = "yes" if np.min(laps) - np.min(alone) <= BAR else "no"
+            yield [name, method, vectors, *cells, bar]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--calls", type=int, default=4000, help="of every method")
+    arguments = parser.parse_args()
+    warnings.simplefilter("ignore")
+    header = ["model", "method", "vectors", "validation", "call", "beside it"]
+    least = ["validation, least", "call, least", "beside it, least", f"≤ {BAR:.0f}"]
+    print(f"Microseconds for one row of {FEATURES} features, medians and the least.\n")
+    print(table([*header, *least], outcomes(arguments.calls)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,206 @@
+"""Whether the parts of a model from a file belong together."""
+
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from relvec.evidence import EvidenceFit, Status
+from relvec.kernels import Columns
+from relvec.likelihoods import Gaussian
+from relvec.model_file import expected
+from relvec.model_file.errors import ModelFileError
+from relvec.model_file.functions import (
+    check_basis,
+    check_features,
+    check_kernel,
+    check_kernels,
+    check_labels,
+)
+from relvec.modelling import (
+    FittedModel,
+    Learned,
+    PairwiseModel,
+    PartitionSummary,
+    Regression,
+)
+from relvec.modelling.coupling import Pairs, Rest, VotingPairs
+from relvec.modelling.families.classes import (
+    ClassFamily,
+    ClassWiseProbit,
+    Logit,
+    PluggedIn,
+    Probit,
+    TwoClasses,
+)
+from relvec.modelling.families.probabilities import Doubt
+from relvec.modelling.same_functions import Pruned
+from relvec.posterior import CoupledPosterior, Posterior
+
+# Weights of all classes together have one matrix, and probabilities many points.
+_MOST_COUPLED = 256
+_CLASSES: tuple[type[Any], ...] = (
+    TwoClasses,
+    Probit,
+    ClassWiseProbit,
+    PluggedIn,
+    Logit,
+)
+
+
+def checked_fitted(model: FittedModel) -> FittedModel:
+    """The model with its likelihood, if all of it is as it should be."""
+    n_features = check_features(model.features)
+    basis = model.basis
+    check_basis(basis, n_features)
+    n_outputs = _check_family(model.family)
+    fit = expected.is_a("fit", model.fit, EvidenceFit)
+    _check_posterior(fit.posterior, n_outputs, len(basis), model.family.coupled)
+    _check_fit(fit, n_outputs, len(basis), model.family)
+    expected.number("offset", model.offset)
+    size = len(basis) - basis.bias
+    columns = isinstance(basis.groups[0].kernel, Columns)
+    most = n_features - 1 if columns else 2**62
+    expected.indices("indices", model.indices, size, -1, most)
+    expected.indices("kernel_indices", model.kernel_indices, size)
+    pruned = expected.is_a("pruned", model.pruned, Pruned)
+    check_kernels("pruned kernels", pruned.kernels)
+    _check_learned(model.learned, size, n_features)
+    expected.words("remarks", model.remarks)
+    if model.partition is not None:
+        _check_partition(model.partition)
+    if isinstance(model.family, Regression):
+        return model
+    likelihood = model.family.likelihood  # type: ignore[attr-defined]
+    return replace(model, fit=replace(fit, likelihood=likelihood))
+
+
+def checked_pairwise(model: PairwiseModel) -> PairwiseModel:
+    """Several binary models of the same features."""
+    kinds: tuple[type[Any], ...] = (Rest, Pairs, VotingPairs)
+    coupling = expected.is_a("coupling", model.coupling, *kinds)
+    check_labels(coupling.labels)
+    if type(model.models) is not tuple or len(model.models) != len(coupling.keys):
+        raise expected.refuse("models", "one for each class or pair of classes")
+    models = tuple(
+        checked_fitted(expected.is_a("a model of two classes", one, FittedModel))
+        for one in model.models
+    )
+    for one in models:
+        expected.is_a("its family", one.family, TwoClasses)
+    for one, other in pairwise(models):
+        if one.features != other.features:
+            raise expected.refuse("features", "the same in all models")
+    if type(model.first_kernels) is not tuple or len(model.first_kernels) != len(
+        models
+    ):
+        raise expected.refuse("first_kernels", "a number for each model")
+    for first in model.first_kernels:
+        expected.whole("first_kernels", first, most=2**31)
+    expected.words("remarks", model.remarks)
+    return replace(model, models=models)
+
+
+def _check_family(family: Any) -> int:
+    """How many outputs it has."""
+    expected.is_a("family", family, Regression, *_CLASSES)
+    if isinstance(family, Regression):
+        check_noise(family)
+        return 1
+    return _check_classes(family)
+
+
+def check_noise(family: Regression) -> None:
+    """The noise of real targets."""
+    expected.number("noise_variance", family.noise_variance, 0.0)
+    expected.flag("centred", family.centred)
+    if family.initial_noise_variance is not None:
+        expected.number("initial_noise_variance", family.initial_noise_variance, 0.0)
+    expected.positive("degrees_of_freedom", family.degrees_of_freedom, finite=False)
+    expected.flag("estimated", family.estimated)
+
+
+def _check_classes(family: ClassFamily) -> int:
+    n_classes = check_labels(family.labels)
+    expected.flag("coupled", family.coupled)
+    if family.coupled and n_classes > _MOST_COUPLED:
+        raise expected.refuse("coupled classes", f"{_MOST_COUPLED} at most")
+    if family.doubt is not None:
+        doubt = expected.is_a("doubt", family.doubt, Doubt)
+        expected.reals("frequencies", doubt.frequencies, (n_classes,))
+        share = expected.number("share", doubt.share, 0.0)
+        if share >= 1 or np.any(doubt.frequencies < 0):
+            raise expected.refuse("doubt", "a share of frequencies")
+    if isinstance(family, TwoClasses):
+        if n_classes != 2:
+            raise expected.refuse("labels", "two")
+        return 1
+    if isinstance(family, Probit):
+        expected.flag("moments", family.moments)
+        return n_classes - 1
+    return n_classes
+
+
+def _check_posterior(posterior: Any, n_outputs: int, size: int, coupled: bool) -> None:
+    kind = CoupledPosterior if coupled else Posterior
+    expected.is_a("posterior", posterior, kind)
+    expected.indices("active", posterior.active, size)
+    expected.reals("mean", posterior.mean, (n_outputs, size))
+    alpha = posterior.prior_precision
+    each = coupled or np.ndim(alpha) == 2
+    shape = (n_outputs, size) if each else (size,)
+    expected.reals("prior_precision", alpha, shape, finite=False)
+    if not np.all(alpha > 0):
+        raise expected.refuse("prior_precision", "positive")
+    if coupled:
+        whole = n_outputs * size
+        expected.reals("factor", posterior.factor, (1, whole, whole))
+        _check_posterior(posterior.uncoupled, n_outputs, size, False)
+        return
+    expected.reals("factor", posterior.factor, (None, size, size))
+    if len(posterior.factor) not in (1, n_outputs):
+        raise expected.refuse("factor", "one for each output, or for all")
+
+
+def _check_fit(fit: EvidenceFit, n_outputs: int, size: int, family: Any) -> None:
+    expected.reals("search_mean", fit.search_mean, (n_outputs, size))
+    expected.number("log_evidence", fit.log_evidence, finite=False)
+    expected.history("history", fit.history, "iteration")
+    expected.is_a("status", fit.status, Status)
+    expected.whole("n_iter", fit.n_iter)
+    expected.number("n_observations", fit.n_observations, 0.0)
+    expected.whole("steps_before", fit.steps_before)
+    noise: Any = fit.likelihood
+    if isinstance(family, Regression) != isinstance(noise, Gaussian):
+        raise ModelFileError("noise is for regression, and for nothing else")
+    if noise is not None:
+        expected.reals("noise_precision", noise.noise_precision, (1,))
+        expected.flag("noise_estimated", noise.estimated)
+        expected.positive("noise_ceiling", noise.ceiling)
+        if not noise.noise_precision[0] > 0:
+            raise expected.refuse("noise_precision", "positive")
+
+
+def _check_learned(learned: Any, size: int, n_features: int) -> None:
+    expected.is_a("learned", learned, Learned)
+    if learned.kernel is not None:
+        check_kernel(learned.kernel)
+    if learned.weights is not None:
+        expected.reals("kernel weights", learned.weights, (None,))
+    scales = learned.length_scales
+    if scales is not None:
+        axes = (size,) if np.ndim(scales) == 1 else (size, None)
+        expected.reals("length_scales", scales, axes, finite=False)
+    if learned.feature_relevance is not None:
+        expected.reals("feature_relevance", learned.feature_relevance, (n_features,))
+    if learned.history is not None:
+        expected.history("history of kernels", learned.history)
+
+
+def _check_partition(summary: Any) -> None:
+    expected.is_a("partition", summary, PartitionSummary)
+    expected.whole("rows of a partition", summary.size, 1)
+    expected.whole("number of partitions", summary.number, 1)
+    expected.number("sparseness ratio", summary.sparseness_ratio, finite=False)
+    expected.history("history of partitions", summary.history)

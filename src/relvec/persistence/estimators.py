@@ -1,0 +1,81 @@
+"""Estimators as a model file has them: parameters and the fitted model."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from relvec.estimators import LSSVC, LSSVR, RVC, RVR
+from relvec.lssvm import LeastSquaresModel, RealTargets, SignedClasses
+from relvec.model_file import (
+    Kind,
+    ModelFileError,
+    checked_fitted,
+    checked_least_squares,
+    checked_pairwise,
+)
+from relvec.modelling import FittedModel, PairwiseModel, Regression
+
+_CENTRES = ("candidates", "landmarks")  # parameters that may be tables
+
+
+def _sparse(model: Any, *, classes: bool) -> Any:
+    if classes and type(model) is PairwiseModel:
+        return checked_pairwise(model)
+    if type(model) is not FittedModel:
+        raise ModelFileError("the model is of another kind than its estimator")
+    found = checked_fitted(model)
+    if isinstance(found.family, Regression) == classes:
+        raise ModelFileError("the model is of other targets than its estimator")
+    return found
+
+
+def _least_squares(model: Any, family: type) -> Any:
+    if type(model) is not LeastSquaresModel or type(model.family) is not family:
+        raise ModelFileError("the model is of another kind than its estimator")
+    return checked_least_squares(model)
+
+
+_CHECKS: dict[Any, Callable[[Any], Any]] = {
+    RVR: lambda model: _sparse(model, classes=False),
+    RVC: lambda model: _sparse(model, classes=True),
+    LSSVR: lambda model: _least_squares(model, RealTargets),
+    LSSVC: lambda model: _least_squares(model, SignedClasses),
+}
+
+
+def estimator_kinds() -> list[Kind]:
+    """Of all of relvec's."""
+    return [_kind(cls, checked) for cls, checked in _CHECKS.items()]
+
+
+def is_estimator(value: Any) -> bool:
+    """Whether it is one of relvec's own, and no class derived from it."""
+    return type(value) in _CHECKS
+
+
+def _kind(cls: Any, checked: Callable[[Any], Any]) -> Kind:
+    def make(params: Any, model: Any) -> Any:
+        return cls(**params).restored(checked(model))
+
+    name = f"estimator.{cls.__name__}"
+    return Kind(name, cls, ("params", "model"), frozenset(), _taken, make)
+
+
+def _taken(estimator: Any) -> Mapping[str, Any]:
+    check_is_fitted(estimator)
+    params = estimator.get_params(deep=False)
+    return {
+        "params": {name: _kept(name, value) for name, value in params.items()},
+        "model": estimator.model_,
+    }
+
+
+def _kept(name: str, value: Any) -> Any:
+    """A parameter; of a generator of random numbers nothing is kept."""
+    if name == "random_state" and (hasattr(value, "normal") or value is np.random):
+        return None
+    if name in _CENTRES and hasattr(value, "__len__") and not isinstance(value, str):
+        return np.asarray(value)
+    return value

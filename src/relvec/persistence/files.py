@@ -1,0 +1,195 @@
+"""Models to files and back."""
+
+from typing import Any
+
+import numpy as np
+import sklearn
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
+
+import relvec
+from relvec.model_file import (
+    CODEC,
+    ModelFileError,
+    Path,
+    packed,
+    read_limited,
+    unpacked,
+    write_whole,
+)
+from relvec.persistence.estimators import estimator_kinds, is_estimator
+from relvec.persistence.kernels import kernel_kinds
+from relvec.persistence.pipelines import pipeline_kinds
+from relvec.persistence.self_test import (
+    check_errors,
+    errors,
+    final_model,
+    self_test,
+)
+from relvec.persistence.transformers import transformer_kinds
+
+_CODEC = CODEC.joined(
+    [*kernel_kinds(), *estimator_kinds(), *transformer_kinds(), *pipeline_kinds()]
+)
+_SECTIONS = ("written_by", "summary", "estimator", "self_test")
+
+
+def save(model: Any, path: Path) -> None:
+    """Keep a fitted model in a file of strict JSON, which :func:`relvec.load` reads.
+
+    The file appears at once and as a whole, however the program ends.
+
+    Parameters
+    ----------
+    model : RVR, RVC, LSSVR, LSSVC or Pipeline
+        A fitted estimator, or a pipeline of scalers, encoders, imputers and column
+        transformers of scikit-learn that ends with one.
+    path : str or path
+        Where; a file that is there is replaced.
+
+    Raises
+    ------
+    ModelFileError
+        If something of the model has no place in such a file, a kernel that is a
+        function of yours for instance; the text says what to do.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import relvec
+    >>> from relvec.data import noisy_sinc
+    >>> X, y = noisy_sinc(100, seed=0)
+    >>> model = relvec.RVR().fit(X, y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "sinc.json")
+    ...     relvec.save(model, path)
+    ...     again = relvec.load(path)
+    >>> bool((again.predict(X) == model.predict(X)).all())
+    True
+    """
+    text = as_file(model)
+    of_file(text)  # what could not be loaded is not written
+    write_whole(path, text)
+
+
+def load(path: Path) -> Any:
+    """The fitted model that a file holds, ready to predict.
+
+    Nothing in the file is executed. A file that is damaged, or not as it should be, is
+    refused, and so is one whose model says something else than it did when it was
+    written. Digest and checks are against accidents: they do not tell who wrote a file.
+
+    Parameters
+    ----------
+    path : str or path
+        A file that :func:`relvec.save` has written, with this version of relvec or an
+        earlier one.
+
+    Returns
+    -------
+    RVR, RVC, LSSVR, LSSVC or Pipeline
+        With all fitted attributes, except what ``partial_fit`` needs to go on.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is refused; the text says why.
+    OSError
+        If it cannot be read.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import relvec
+    >>> from relvec.data import two_mixtures
+    >>> X, y = two_mixtures(100, seed=0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "mixtures.json")
+    ...     relvec.RVC(gamma=4.0).fit(X, y).save(path)
+    ...     model = relvec.load(path)
+    >>> model.predict_proba(X).shape
+    (100, 2)
+    """
+    try:
+        return of_file(read_limited(path))
+    except ModelFileError as error:
+        raise ModelFileError(f"{path} is refused: {error}") from error
+
+
+def as_file(model: Any) -> bytes:
+    """The text of a model file."""
+    pipeline = isinstance(model, Pipeline)
+    last = model.steps[-1][1] if pipeline else model
+    if not is_estimator(last):
+        raise ModelFileError(
+            f"{type(last).__name__} has no place in a model file, which holds RVR, "
+            "RVC, LSSVR, LSSVC and pipelines that end with one: keep it by joblib.dump"
+        )
+    check_is_fitted(last)
+    content = {
+        "written_by": {
+            "relvec": relvec.__version__,
+            "numpy": np.__version__,
+            "scikit-learn": sklearn.__version__,
+        },
+        "summary": _summary(last),
+        "estimator": _CODEC.encoded(model),
+        "self_test": {
+            name: _CODEC.encoded(value) for name, value in self_test(model).items()
+        },
+    }
+    return packed(content)
+
+
+def of_file(text: bytes) -> Any:
+    """The model of such a text; or refuse."""
+    model, found = _tried(text)
+    check_errors(found)
+    return model
+
+
+def self_test_error(path: Path) -> float:
+    """The largest error of the model of a file on the rows that the file has.
+
+    It is relative to the largest value of an output, and not limited as for ``load``.
+    """
+    try:
+        return max(_tried(read_limited(path))[1].values())
+    except ModelFileError as error:
+        raise ModelFileError(f"{path} is refused: {error}") from error
+
+
+def _tried(text: bytes) -> tuple[Any, dict[str, float]]:
+    """The model, and its errors on the rows of the file."""
+    content = unpacked(text)
+    if tuple(content) != _SECTIONS or not isinstance(content["self_test"], dict):
+        raise ModelFileError(f"its sections are not {', '.join(_SECTIONS)}")
+    model = _CODEC.decoded(content["estimator"])
+    last = model.steps[-1][1] if isinstance(model, Pipeline) else model
+    if not is_estimator(last):
+        raise ModelFileError("it holds no estimator of relvec")
+    test = {name: _CODEC.decoded(each) for name, each in content["self_test"].items()}
+    try:
+        return model, errors(model, test)
+    except ModelFileError:
+        raise
+    except Exception as error:
+        raise ModelFileError(f"its self-test fails: {error}") from error
+
+
+def _summary(estimator: Any) -> dict[str, Any]:
+    """What a reader would like to know of the fit; nothing is made of it."""
+    model = final_model(estimator)
+    status, evidence = estimator.status_, float(estimator.log_evidence_)
+    seconds = getattr(estimator, "history_", {}).get("seconds", [])
+    return {
+        "estimator": type(estimator).__name__,
+        "status": status.name,
+        "meaning": status.value,
+        "n_iter": int(estimator.n_iter_),
+        "log_evidence": evidence if np.isfinite(evidence) else None,
+        "n_vectors": len(model.indices),
+        "n_features": int(model.features.number),
+        "n_classes": None if model.labels is None else len(model.labels),
+        "seconds": round(float(seconds[-1]), 6) if len(seconds) else None,
+    }
