@@ -1,0 +1,344 @@
+"""A program as a function in C99: loops over constants, and nothing allocated."""
+
+from collections import ChainMap, Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import ClassVar
+
+import numpy as np
+
+from relvec.export.brackets import bare, bracketed
+from relvec.export.c_plan import buffered
+from relvec.export.expressions import Expression, economised
+from relvec.export.program import Program
+from relvec.typing import AnyArray
+
+_BINARY = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/"}
+_FUNCTIONS = {
+    "maximum": "fmax",
+    "minimum": "fmin",
+    "exp": "exp",
+    "log": "log",
+    "sqrt": "sqrt",
+    "absolute": "fabs",
+    "tanh": "tanh",
+    "sin": "sin",
+}
+_LARGEST_PRODUCT = 6  # exponent up to which a power is written as products
+_LONGEST = 60  # of a term that is written where it is used
+_LARGEST_INT = 32_767
+_WIDTH = 88
+_INT = 4  # bytes
+Index = tuple[str, ...]
+
+
+class CFunction:
+    """The body of a function, its constants, and what memory both take."""
+
+    def __init__(self, program: Program, kind: type, prefix: str = "") -> None:
+        self.kind, self.prefix = kind, prefix
+        self.real = "float" if kind is np.float32 else "double"
+        self.lines: list[str] = []
+        self.tables: dict[str, AnyArray] = {}
+        self.ram = 0
+        self._buffered = buffered(program)
+        # An int of 16 bits, as small processors have, counts no further.
+        widest = max(one.size for one in program)
+        self._counter = "int" if widest <= _LARGEST_INT else "long"
+        self._uses = Counter(id(part) for one in program for part in one.operands)
+        self._buffers: dict[int, str] = {}
+        self._tables: dict[bytes, str] = {}
+        self._depth, self._count = 1, 0
+        self._known: list[dict[tuple[int, Index], str]] = [{}]
+        for one in program:
+            if id(one) in self._buffered:
+                self._buffer(one)
+        place = 0
+        for output in program.outputs.values():
+            place = self._written(output, place)
+        self.n_outputs = place
+
+    def literal(self, value: float) -> str:
+        """A number, with as many digits as its type has."""
+        if self.kind is np.float32:
+            text = f"{float(np.float32(value)):.9g}"
+            mark = "f"
+        else:
+            text, mark = f"{float(value):.17g}", ""
+        if not any(sign in text for sign in ".en"):
+            text += ".0"
+        return text + mark
+
+    def table_lines(self) -> Iterator[str]:
+        """Definitions of all constants that are no single numbers."""
+        for name, values in self.tables.items():
+            columns = values.dtype.kind == "i"
+            kind = "int" if columns else self.real
+            yield f"static const {kind} {name}[{values.size}] = {{"
+            write = str if columns else self.literal
+            yield from wrapped([write(value) for value in values.flat])
+            yield "};"
+
+    @property
+    def flash(self) -> int:
+        """Bytes of constants."""
+        sizes = {"f": np.dtype(self.kind).itemsize, "i": _INT}
+        return sum(one.size * sizes[one.dtype.kind] for one in self.tables.values())
+
+    def _written(self, output: Expression, place: int) -> int:
+        """Statements that put an output where the caller finds it."""
+        with self._loops(output.shape) as index:
+            value = self._value(output, index)
+            where = _sum([str(place), _flat(index, output.shape)])
+            self._line(f"out[{where}] = (number)({bare(value)});")
+        return place + output.size
+
+    def _buffer(self, one: Expression) -> None:
+        name = self._buffers[id(one)] = self._fresh("b" if one.size > 1 else "v")
+        if one.size > 1:
+            self._line(f"{self.real} {name}[{one.size}];")
+            self.ram += one.size * np.dtype(self.kind).itemsize
+        if one.size == 1:
+            value = self._computed(one, ("0",) * len(one.shape))
+            self._line(f"const {self.real} {name} = {value};")
+            return
+        with self._loops(one.shape) as index:
+            value = self._computed(one, index)
+            self._line(f"{name}[{_flat(index, one.shape)}] = {value};")
+
+    @contextmanager
+    def _loops(self, shape: tuple[int, ...]) -> Iterator[Index]:
+        """Inside loops over all entries; places of axes of length one are known."""
+        index = ["0" if length == 1 else self._fresh("i") for length in shape]
+        opened = [pair for pair in zip(index, shape, strict=True) if pair[1] != 1]
+        for name, length in opened:
+            self._open(name, length)
+        self._known.append({})
+        yield tuple(index)
+        self._known.pop()
+        for _ in opened:
+            self._close()
+
+    def _open(self, counter: str, length: int) -> None:
+        """Begin a loop, in which values are known that are not outside."""
+        kind = self._counter
+        self._line(f"for ({kind} {counter} = 0; {counter} < {length}; ++{counter}) {{")
+        self._depth += 1
+        self._known.append({})
+
+    def _close(self) -> None:
+        self._known.pop()
+        self._depth -= 1
+        self._line("}")
+
+    def _value(self, one: Expression, index: Index) -> str:
+        """An entry, as something that may be written down more than once."""
+        if one.op in self._AS_IT_IS:
+            return self._AS_IT_IS[one.op](self, one, index)
+        if id(one) in self._buffers:
+            name = self._buffers[id(one)]
+            return name if one.size == 1 else f"{name}[{_flat(index, one.shape)}]"
+        known = ChainMap(*self._known).get((id(one), index))
+        return known if known is not None else self._term(one, index)
+
+    def _term(self, one: Expression, index: Index) -> str:
+        """An entry that is computed here: a short term, or the name of one."""
+        text = self._computed(one, index)
+        if self._uses[id(one)] == 1 and len(text) <= _LONGEST:
+            return bracketed(text)
+        name = text if text.isidentifier() else self._fresh("v")
+        if name != text:
+            self._line(f"const {self.real} {name} = {text};")
+        self._known[-1][id(one), index] = name
+        return name
+
+    def _computed(self, one: Expression, index: Index) -> str:
+        """An entry, by what it is made of."""
+        if one.op in self._BY_INDEX:
+            return self._BY_INDEX[one.op](self, one, index)
+        each = [self._operand(part, index) for part in one.operands[: _arity(one)]]
+        if one.op in _FUNCTIONS:
+            return self._call(_FUNCTIONS[one.op], *each)
+        if one.op in _BINARY:
+            negative = one.op == "multiply" and each[1] == self.literal(-1.0)
+            return f"-{each[0]}" if negative else f" {_BINARY[one.op]} ".join(each)
+        if one.op == "if_negative":
+            return f"{each[0]} < 0 ? {each[1]} : {each[2]}"
+        setting = one.operands[1].number
+        if one.op == "polynomial":
+            return self._polynomial(each[0], economised(setting, self.kind))
+        return self._power(each[0], float(setting))
+
+    def _input(self, one: Expression, index: Index) -> str:
+        return f"x[{index[0]}]"
+
+    def _constant(self, one: Expression, index: Index) -> str:
+        return self._entry(one.number, index)
+
+    def _wider(self, one: Expression, index: Index) -> str:
+        place = int(one.number)
+        return self._value(one.operands[0], (*index[:place], *index[place + 1 :]))
+
+    def _named(self, one: Expression, index: Index) -> str:
+        return self._value(one.operands[1], index)
+
+    def _taken(self, one: Expression, index: Index) -> str:
+        chosen = self._entry(one.number, (index[-1],), "column")
+        return self._value(one.operands[0], (*index[:-1], chosen))
+
+    def _operand(self, part: Expression, index: Index) -> str:
+        """The entry of an operand that belongs to one of the result."""
+        own = index[len(index) - len(part.shape) :]
+        places = [
+            "0" if length == 1 else place
+            for place, length in zip(own, part.shape, strict=True)
+        ]
+        return self._value(part, tuple(places))
+
+    def _call(self, function: str, *arguments: str) -> str:
+        suffix = "f" if self.kind is np.float32 else ""
+        return f"{function}{suffix}({', '.join(map(bare, arguments))})"
+
+    def _polynomial(self, t: str, coefficients: AnyArray) -> str:
+        """By Horner's rule, in a loop."""
+        table, total, counter = (
+            self._table(coefficients, "c"),
+            self._fresh("s"),
+            self._fresh("i"),
+        )
+        start, stop = f"{self.real} {total} = {table}[0];", len(coefficients)
+        self._line(start)
+        self._line(f"for (int {counter} = 1; {counter} < {stop}; ++{counter})")
+        self._line(f"    {total} = {total} * {t} + {table}[{counter}];")
+        return total
+
+    def _power(self, base: str, exponent: float) -> str:
+        if exponent == 0.5:
+            return self._call("sqrt", base)
+        if exponent == -0.5:
+            return f"1 / {self._call('sqrt', base)}"
+        if exponent == int(exponent) and 1 <= abs(exponent) <= _LARGEST_PRODUCT:
+            product = " * ".join([base] * int(abs(exponent)))
+            return product if exponent > 0 else f"1 / ({product})"
+        return self._call("pow", base, self.literal(exponent))
+
+    def _accumulated(self, one: Expression, index: Index) -> str:
+        """A sum or a largest value, by a loop before the place where it is used."""
+        inner = one.operands[0]
+        place = len(inner.shape) - 1 if one.op == "matmul" else int(one.number)
+        total, counter = self._fresh("s"), self._fresh("i")
+        least = "-HUGE_VALF" if self.kind is np.float32 else "-HUGE_VAL"
+        self._line(f"{self.real} {total} = {least if one.op == 'max' else '0'};")
+        self._open(counter, inner.shape[place])
+        kept = index[:-1] if one.op == "matmul" else index
+        value = self._value(inner, (*kept[:place], counter, *kept[place:]))
+        if one.op == "matmul":
+            weight = self._entry(one.operands[1].number, (counter, index[-1]))
+            self._line(f"{total} += {value} * {weight};")
+        elif one.op == "sum":
+            self._line(f"{total} += {bare(value)};")
+        else:
+            self._line(f"{total} = {self._call('fmax', total, value)};")
+        self._close()
+        return total
+
+    def _distance(self, one: Expression, index: Index) -> str:
+        """A sum of squares, by a loop over features."""
+        row, centres = one.operands
+        total, counter, difference = map(self._fresh, "sid")
+        self._line(f"{self.real} {total} = 0;")
+        self._open(counter, row.shape[0])
+        value = self._value(row, (counter,))
+        place = self._entry(centres.number, (index[0], counter))
+        self._line(f"const {self.real} {difference} = {value} - {place};")
+        self._line(f"{total} += {difference} * {difference};")
+        self._close()
+        return total
+
+    def _chosen(self, one: Expression, index: Index) -> str:
+        """The part of several that an entry is in, all of which are in buffers."""
+        place, value = 0, ""
+        for number, part in enumerate(one.operands, start=1):
+            at = index[-1] if place == 0 else f"{index[-1]} - {place}"
+            at = "0" if part.shape[-1] == 1 else at
+            own = self._value(part, (*index[:-1], at))
+            place += part.shape[-1]
+            last = number == len(one.operands)
+            value += own if last else f"{index[-1]} < {place} ? {own} : "
+        return value
+
+    _AS_IT_IS: ClassVar = {
+        "input": _input,
+        "constant": _constant,
+        "wider": _wider,
+        "take": _taken,
+        "normal_tail": _named,
+    }
+    _BY_INDEX: ClassVar = {
+        "concatenate": _chosen,
+        "sum": _accumulated,
+        "max": _accumulated,
+        "matmul": _accumulated,
+        "squared_distances": _distance,
+    }
+
+    def _entry(self, values: AnyArray, index: Index, kind: str = "c") -> str:
+        """Of a constant, by an index that may have more axes than it."""
+        own = index[len(index) - values.ndim :]
+        places = [
+            "0" if length == 1 else each
+            for each, length in zip(own, values.shape, strict=True)
+        ]
+        if values.size == 1:
+            return (
+                str(values.flat[0])
+                if kind == "column"
+                else self.literal(values.flat[0])
+            )
+        return f"{self._table(values, kind)}[{_flat(tuple(places), values.shape)}]"
+
+    def _table(self, values: AnyArray, kind: str) -> str:
+        key = kind.encode() + np.ascontiguousarray(values).tobytes()
+        if key not in self._tables:
+            self._tables[key] = f"{self.prefix}{kind}{len(self._tables)}"
+            self.tables[self._tables[key]] = values
+        return self._tables[key]
+
+    def _fresh(self, letter: str) -> str:
+        self._count += 1
+        return f"{letter}{self._count}"
+
+    def _line(self, text: str) -> None:
+        self.lines.append("    " * self._depth + text)
+
+
+def _arity(one: Expression) -> int:
+    """Operands that are looked at entry by entry."""
+    return 1 if one.op in {"polynomial", "power"} else len(one.operands)
+
+
+def _flat(index: Index, shape: tuple[int, ...]) -> str:
+    """The place in memory, row by row."""
+    terms, stride = [], 1
+    for place, length in zip(reversed(index), reversed(shape), strict=True):
+        if place != "0":
+            plain = place if place.isidentifier() else f"({place})"
+            terms.append(place if stride == 1 else f"{plain} * {stride}")
+        stride *= length
+    return _sum(terms[::-1])
+
+
+def _sum(terms: list[str]) -> str:
+    kept = [term for term in terms if term != "0"]
+    return " + ".join(kept) if kept else "0"
+
+
+def wrapped(words: list[str]) -> Iterator[str]:
+    """Words with commas, in lines of a certain width."""
+    line = "   "
+    for word in words:
+        if len(line) + len(word) + 2 > _WIDTH:
+            yield line
+            line = "   "
+        line += f" {word},"
+    yield line

@@ -1,0 +1,347 @@
+"""Values that a model computes for one row, made of a few operations.
+
+A value has the shape that it has for a single row; rows are implied. Where all operands
+are constants a result is one as well, so what does not depend on the row is computed
+once, in double precision.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from relvec.typing import AnyArray, Array
+
+Shape = tuple[int, ...]
+
+# As in ``relvec.kernels.distances``, whose squares these are to agree with.
+_MANY_FEATURES, _SMALL_SQUARE = 12, 250.0
+
+# Element by element, after numpy; shapes are broadcast.
+ELEMENTWISE: dict[str, Callable[..., Any]] = {
+    "add": np.add,
+    "subtract": np.subtract,
+    "multiply": np.multiply,
+    "divide": np.divide,
+    "maximum": np.maximum,
+    "minimum": np.minimum,
+    "power": np.power,  # its exponent is a constant
+    "exp": np.exp,
+    "log": np.log,
+    "sqrt": np.sqrt,
+    "absolute": np.abs,
+    "tanh": np.tanh,
+    "sin": np.sin,
+    # The second where the first is below zero, else the third.
+    "if_negative": lambda sign, below, above: np.where(sign < 0, below, above),
+    # Coefficients are constants, the highest first.
+    "polynomial": lambda t, coefficients: np.polyval(list(coefficients), t),
+}
+# Over one axis, the last unless told otherwise.
+REDUCTIONS: dict[str, Callable[..., Any]] = {"sum": np.sum, "max": np.max}
+
+
+@dataclass(frozen=True, eq=False)
+class Expression:
+    """A value of every row: an operation, and what it is applied to."""
+
+    op: str  # elementwise, a reduction, "input", "constant", "matmul", "take", …
+    operands: tuple["Expression", ...]
+    shape: Shape
+    value: AnyArray | None = None  # of a constant; columns of "take"; an axis
+
+    def __add__(self, other: Any) -> "Expression":
+        return elementwise("add", self, other)
+
+    def __sub__(self, other: Any) -> "Expression":
+        return elementwise("subtract", self, other)
+
+    def __rsub__(self, other: Any) -> "Expression":
+        return elementwise("subtract", other, self)
+
+    def __mul__(self, other: Any) -> "Expression":
+        return elementwise("multiply", self, other)
+
+    def __truediv__(self, other: Any) -> "Expression":
+        return elementwise("divide", self, other)
+
+    def __neg__(self) -> "Expression":
+        return self * -1.0
+
+    def sum(self, axis: int = -1) -> "Expression":
+        """Over an axis."""
+        return _reduced("sum", self, axis)
+
+    def max(self, axis: int = -1) -> "Expression":
+        """Over an axis."""
+        return _reduced("max", self, axis)
+
+    def wider(self, axis: int) -> "Expression":
+        """With a new axis of length one."""
+        places = len(self.shape) + 1
+        place = axis % places
+        if self.is_constant:
+            return constant(np.expand_dims(self.number, place))
+        shape = (*self.shape[:place], 1, *self.shape[place:])
+        return Expression("wider", (self,), shape, np.array(place))
+
+    def take(self, columns: Any) -> "Expression":
+        """Some of the last axis."""
+        chosen = np.asarray(columns, dtype=np.int64)
+        if self.is_constant:
+            return constant(self.number[..., chosen])
+        if np.array_equal(chosen, np.arange(self.shape[-1])):
+            return self
+        return Expression("take", (self,), (*self.shape[:-1], len(chosen)), chosen)
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether it is the same for every row."""
+        return self.op == "constant"
+
+    @property
+    def number(self) -> AnyArray:
+        """The constant, the columns or the axis."""
+        assert self.value is not None
+        return self.value
+
+    @property
+    def size(self) -> int:
+        """Numbers of a row."""
+        return int(np.prod(self.shape))
+
+
+def constant(value: Any) -> Expression:
+    """What is the same for every row."""
+    array = np.asarray(value, dtype=np.float64)
+    return Expression("constant", (), array.shape, array)
+
+
+def rows(n_features: int) -> Expression:
+    """The row itself."""
+    return Expression("input", (), (n_features,))
+
+
+def elementwise(op: str, *operands: Any) -> Expression:
+    """One of ``ELEMENTWISE``."""
+    each = [one if isinstance(one, Expression) else constant(one) for one in operands]
+    if all(one.is_constant for one in each):
+        return constant(ELEMENTWISE[op](*(one.number for one in each)))
+    each = [_as_number(one, each) for one in each]
+    simpler = _without_effect(op, each) or _joined(op, each)
+    if simpler is not None:
+        return simpler
+    shape = np.broadcast_shapes(*(one.shape for one in each))
+    each = [_of_rank(one, len(shape)) for one in each]
+    return Expression(op, tuple(each), shape)
+
+
+def _as_number(operand: Expression, beside: list[Expression]) -> Expression:
+    """A constant whose entries are the same as one number, where others are as wide."""
+    if not operand.is_constant or not operand.shape or operand.size == 0:
+        return operand
+    first = operand.number.flat[0]
+    others = [one.shape for one in beside if not one.is_constant]
+    wide = np.broadcast_shapes(*others) if others else ()
+    same = np.all(operand.number == first)
+    fits = np.broadcast_shapes(wide, operand.shape) == wide
+    return constant(first) if same and fits else operand
+
+
+def _without_effect(op: str, operands: list[Expression]) -> Expression | None:
+    """The first operand, where adding zero or multiplying by one leaves it so."""
+    neutral = {"add": 0.0, "subtract": 0.0, "multiply": 1.0, "divide": 1.0}
+    if op not in neutral or not operands[1].is_constant:
+        return None
+    wide = np.broadcast_shapes(operands[0].shape, operands[1].shape)
+    idle = np.all(operands[1].number == neutral[op]) and wide == operands[0].shape
+    return operands[0] if idle else None
+
+
+def _joined(op: str, operands: list[Expression]) -> Expression | None:
+    """Constants that follow each other, or a product with a matrix, made one.
+
+    What would cancel is added up in double precision, whatever the target's is. And
+    runtimes that join a factor to a matrix themselves may do so in single precision.
+    """
+    if op == "add":
+        return _added_up(*operands)
+    if op != "multiply" or not operands[1].is_constant or operands[1].shape:
+        return None
+    first, factor = operands[0], float(operands[1].number)
+    if first.op == "matmul":
+        return matmul(first.operands[0], first.operands[1].number * factor)
+    inner, rest = _apart(first)
+    if rest is not None and _is_linear(inner):
+        return inner * factor + rest * factor
+    return None
+
+
+def _added_up(first: Expression, second: Expression) -> Expression | None:
+    """A sum with its constants at the end, if it has any before."""
+    (one, c), (two, d) = _apart(first), _apart(second)
+    if c is None and d is None:
+        return None
+    if second.is_constant:
+        return one + (c + second) if c is not None else None
+    rest = c + d if c is not None and d is not None else c if c is not None else d
+    return (one + two) + rest
+
+
+def _apart(operand: Expression) -> tuple[Expression, Expression | None]:
+    """What is not constant of a sum, and what is, if it is one of such."""
+    if operand.op != "add" or not operand.operands[1].is_constant:
+        return operand, None
+    body, rest = operand.operands
+    return (body, rest) if body.shape == operand.shape else (operand, None)
+
+
+def _of_rank(operand: Expression, rank: int) -> Expression:
+    """With axes in front, so that rows are in the same place for all operands."""
+    while not operand.is_constant and len(operand.shape) < rank:
+        operand = operand.wider(0)
+    return operand
+
+
+def exp(operand: Expression) -> Expression:
+    """Element by element."""
+    return elementwise("exp", operand)
+
+
+def log(operand: Expression) -> Expression:
+    """Element by element."""
+    return elementwise("log", operand)
+
+
+def sqrt(operand: Expression) -> Expression:
+    """Element by element."""
+    return elementwise("sqrt", operand)
+
+
+def power(operand: Expression, exponent: float) -> Expression:
+    """Element by element, by a constant."""
+    return operand if exponent == 1 else elementwise("power", operand, exponent)
+
+
+def squared(operand: Expression) -> Expression:
+    """Element by element."""
+    return operand * operand
+
+
+def at_least(operand: Expression, least: Any) -> Expression:
+    """The larger of the two."""
+    return elementwise("maximum", operand, least)
+
+
+def at_most(operand: Expression, most: Any) -> Expression:
+    """The smaller of the two."""
+    return elementwise("minimum", operand, most)
+
+
+def if_negative(sign: Expression, below: Any, above: Any) -> Expression:
+    """One of two, by the sign of another."""
+    return elementwise("if_negative", sign, below, above)
+
+
+def polynomial(t: Expression, coefficients: Any) -> Expression:
+    """Element by element, the highest power first, of −1 ≤ t ≤ 1."""
+    if t.is_constant:
+        return constant(ELEMENTWISE["polynomial"](t.number, coefficients))
+    return Expression("polynomial", (t, constant(coefficients)), t.shape)
+
+
+def shortened(op: str, operand: Expression, value: Expression) -> Expression:
+    """A value by a name that some languages know as a function of an operand."""
+    if value.is_constant:
+        return value
+    return Expression(op, (operand, value), value.shape)
+
+
+def economised(coefficients: AnyArray, kind: type) -> Array:
+    """A polynomial of the least degree that is the same to all digits of a type.
+
+    Beyond them, the polynomials of Chebyshev say of every degree what it brings.
+    """
+    chebyshev = np.polynomial.chebyshev
+    series = chebyshev.poly2cheb(coefficients[::-1])
+    kept = np.abs(series) > 0.1 * float(np.finfo(kind).eps) * np.abs(series).max()
+    powers = chebyshev.cheb2poly(series[: np.flatnonzero(kept)[-1] + 1])
+    return np.asarray(powers[::-1], dtype=np.float64)
+
+
+def concatenated(parts: list[Expression]) -> Expression:
+    """One after the other, along the last axis."""
+    if len(parts) == 1:
+        return parts[0]
+    if all(part.is_constant for part in parts):
+        return constant(np.concatenate([part.number for part in parts], axis=-1))
+    width = sum(part.shape[-1] for part in parts)
+    return Expression("concatenate", tuple(parts), (*parts[0].shape[:-1], width))
+
+
+def squared_distances(operand: Expression, centres: Array) -> Expression:
+    """‖x − z‖² (n,) of a vector (d,) and constants (n, d)."""
+    if operand.is_constant:
+        return constant(np.sum((operand.number - centres) ** 2, axis=1))
+    return Expression(
+        "squared_distances", (operand, constant(centres)), (len(centres),)
+    )
+
+
+def is_expanded(centres: AnyArray) -> bool:
+    """Whether ‖x‖² − 2xᵀz + ‖z‖² is used, where whole matrices are multiplied.
+
+    Differences of all rows and centres would be many times as large as either. Where
+    few features are seen, or centres are far out, they have more digits.
+    """
+    many = centres.shape[1] > _MANY_FEATURES
+    return bool(many and np.max(np.sum(centres**2, axis=1)) < _SMALL_SQUARE)
+
+
+def matmul(operand: Expression, matrix: Array) -> Expression:
+    """(…, k) times a constant (k, m).
+
+    What is linear in the row before it is made one with the matrix: a model of linear
+    functions is a single product, however many functions it has, and large constants
+    that would cancel are added up here.
+    """
+    if operand.is_constant:
+        return constant(operand.number @ matrix)
+    if operand.op == "add" and any(map(_is_linear, operand.operands)):
+        first, second = (_filled(one, len(matrix)) for one in operand.operands)
+        if first.shape[-1] == second.shape[-1]:
+            return matmul(first, matrix) + matmul(second, matrix)
+    if operand.op == "multiply" and operand.operands[1].is_constant:
+        factor = operand.operands[1].number
+        if factor.ndim <= 1 and operand.operands[0].shape == operand.shape:
+            return matmul(operand.operands[0], np.reshape(factor, (-1, 1)) * matrix)
+    if operand.op == "matmul":
+        inner = operand.operands[1].number
+        if inner.shape[0] * matrix.shape[1] <= inner.size + matrix.size:
+            return matmul(operand.operands[0], inner @ matrix)
+    shape = (*operand.shape[:-1], matrix.shape[1])
+    return Expression("matmul", (operand, constant(matrix)), shape)
+
+
+def _is_linear(operand: Expression) -> bool:
+    """Whether a product with it is worth to be taken by itself."""
+    if operand.op == "multiply":
+        return operand.operands[1].is_constant and _is_linear(operand.operands[0])
+    return operand.op in {"matmul", "take", "input", "constant"}
+
+
+def _filled(operand: Expression, width: int) -> Expression:
+    """A constant as wide as it is broadcast."""
+    if not operand.is_constant:
+        return operand
+    shape = np.broadcast_shapes(operand.shape, (width,))
+    return constant(np.broadcast_to(operand.number, shape))
+
+
+def _reduced(op: str, operand: Expression, axis: int) -> Expression:
+    if operand.is_constant:
+        return constant(REDUCTIONS[op](operand.number, axis=axis))
+    place = axis % len(operand.shape)
+    shape = (*operand.shape[:place], *operand.shape[place + 1 :])
+    return Expression(op, (operand,), shape, np.array(place))

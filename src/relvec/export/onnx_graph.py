@@ -1,0 +1,212 @@
+"""A program as an ONNX graph."""
+
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from relvec.export.expressions import (
+    REDUCTIONS,
+    Expression,
+    economised,
+    is_expanded,
+)
+from relvec.export.program import Program
+from relvec.typing import AnyArray
+
+# The newest that runtimes of 2023 know; nothing here needs a later one.
+OPSET, IR_VERSION = 18, 8
+
+_OPERATORS = {
+    "add": "Add",
+    "subtract": "Sub",
+    "multiply": "Mul",
+    "divide": "Div",
+    "maximum": "Max",
+    "minimum": "Min",
+    "power": "Pow",
+    "exp": "Exp",
+    "log": "Log",
+    "sqrt": "Sqrt",
+    "absolute": "Abs",
+    "tanh": "Tanh",
+    "sin": "Sin",
+    "matmul": "MatMul",
+    "sum": "ReduceSum",
+    "max": "ReduceMax",
+}
+
+
+@dataclass(frozen=True)
+class Node:
+    """An operator with the names of what it takes and makes."""
+
+    operator: str
+    inputs: tuple[str, ...]
+    output: str
+    attributes: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass
+class Graph:
+    """Nodes and constants of a program, in the arithmetic of a number type."""
+
+    kind: type
+    prefix: str = ""
+    nodes: list[Node] = field(default_factory=list)
+    constants: dict[str, AnyArray] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._names: dict[int, str] = {}
+        self._known: dict[tuple[Any, ...], str] = {}
+        self._row = ""
+        self._count = 0
+
+    def add(self, program: Program, row: str) -> dict[str, str]:
+        """All of a program, whose rows have a name; names of its outputs."""
+        self._row = self._names[id(program.row)] = row
+        for one in program:
+            if id(one) not in self._names and not one.is_constant:
+                self._names[id(one)] = self._added(one)
+        found = {
+            name: self._for_every_row(one) for name, one in program.outputs.items()
+        }
+        self._keep(set(found.values()))
+        return found
+
+    def _keep(self, asked: set[str]) -> None:
+        """What is asked for, and all that it is made of."""
+        kept: list[Node] = []
+        for node in reversed(self.nodes):
+            if node.output in asked:
+                asked |= set(node.inputs)
+                kept.append(node)
+        self.nodes = kept[::-1]
+        self.constants = {
+            name: array for name, array in self.constants.items() if name in asked
+        }
+
+    def node(self, operator: str, *inputs: str, **attributes: Any) -> str:
+        """Another node; the name of what it makes."""
+        name = f"{self.prefix}{self._count}"
+        self._count += 1
+        self.nodes.append(Node(operator, inputs, name, attributes))
+        return name
+
+    def rename(self, made: str, name: str) -> None:
+        """Give what a node makes another name, wherever it is used."""
+
+        def new(old: str) -> str:
+            return name if old == made else old
+
+        self.nodes = [
+            replace(node, inputs=tuple(map(new, node.inputs)), output=new(node.output))
+            for node in self.nodes
+        ]
+
+    def constant(self, value: Any, kind: Any = None) -> str:
+        """The name of a constant, the same for the same."""
+        array = np.ascontiguousarray(value, dtype=self.kind if kind is None else kind)
+        array = array.reshape(np.shape(value))
+        key = (array.dtype.str, array.shape, array.tobytes())
+        if kind is object or key not in self._known:
+            self._known[key] = f"{self.prefix}c{len(self._known)}"
+        self.constants[self._known[key]] = array
+        return self._known[key]
+
+    def _name(self, one: Expression) -> str:
+        if one.is_constant:
+            return self.constant(one.number)
+        return self._names[id(one)]
+
+    def _added(self, one: Expression) -> str:
+        if one.op == "concatenate":
+            parts = [self._for_every_row(each) for each in one.operands]
+            return self.node("Concat", *parts, axis=-1)
+        if one.op in self._WRITTEN_OUT:
+            return self._WRITTEN_OUT[one.op](self, *one.operands)
+        names = [self._operand(each, one) for each in one.operands]
+        if one.op in {"take", "wider"}:
+            return self._placed(one, names[0])
+        if one.op == "if_negative":
+            names[0] = self.node("Less", names[0], self.constant(0.0))
+            return self.node("Where", *names)
+        if one.op in REDUCTIONS:
+            return self._reduced(one)
+        return self.node(_OPERATORS[one.op], *names)
+
+    def _operand(self, part: Expression, whole: Expression) -> str:
+        """A name; of a factor that is one number, as many of it as an axis has.
+
+        onnxruntime joins such numbers to products of matrices, in single precision.
+        """
+        alone = whole.op == "multiply" and part.is_constant and not part.shape
+        if alone and whole.shape and self.kind is not np.float32:
+            return self.constant(np.full(whole.shape[-1], part.number))
+        return self._name(part)
+
+    def _placed(self, one: Expression, name: str) -> str:
+        """Some columns, or another axis."""
+        if one.op == "take":
+            columns = self.constant(one.number, np.int64)
+            return self.node("Gather", name, columns, axis=-1)
+        axes = self.constant([int(one.number) + 1], np.int64)
+        return self.node("Unsqueeze", name, axes)
+
+    def _polynomial(self, operand: Expression, coefficients: Expression) -> str:
+        """By Horner's rule."""
+        first, *others = economised(coefficients.number, self.kind)
+        t = self._name(operand)
+        value = self.constant(first)
+        for coefficient in others:
+            value = self.node("Mul", t, value)
+            value = self.node("Add", value, self.constant(coefficient))
+        return value
+
+    def _squared_distances(self, row: Expression, centres: Expression) -> str:
+        """By differences, or by products of whole matrices."""
+        x, z = self._name(row), centres.number
+        if not is_expanded(z):
+            second = self.constant([2], np.int64)
+            wide = self.node("Unsqueeze", x, self.constant([1], np.int64))
+            apart = self.node("Sub", wide, self.constant(z))
+            return self.node("ReduceSumSquare", apart, second, keepdims=0)
+        own = self.node("ReduceSumSquare", x, self.constant([1], np.int64), keepdims=1)
+        across = self.node("MatMul", x, self.constant(-2 * z.T))
+        beside = self.node("Add", across, self.constant(np.sum(z**2, axis=1)))
+        total = self.node("Add", own, beside)
+        return self.node("Max", total, self.constant(0.0))
+
+    def _normal_tail(self, z: Expression, tail: Expression) -> str:
+        """½ − ½erf(|z|/√2) where seven digits will do: double precision has no erf."""
+        if self.kind is not np.float32:
+            return self._name(tail)
+        root = self.constant(np.sqrt(0.5))
+        size = self.node("Mul", self.node("Abs", self._name(z)), root)
+        half = self.node("Mul", self.node("Erf", size), self.constant(0.5))
+        return self.node("Sub", self.constant(0.5), half)
+
+    _WRITTEN_OUT: ClassVar = {
+        "normal_tail": _normal_tail,
+        "polynomial": _polynomial,
+        "squared_distances": _squared_distances,
+    }
+
+    def _reduced(self, one: Expression) -> str:
+        inner = one.operands[0]
+        axes = self.constant([int(one.number) + 1], np.int64)
+        twice = inner.op == "multiply" and inner.operands[0] is inner.operands[1]
+        if one.op == "sum" and twice:
+            squared = self._name(inner.operands[0])
+            return self.node("ReduceSumSquare", squared, axes, keepdims=0)
+        return self.node(_OPERATORS[one.op], self._name(inner), axes, keepdims=0)
+
+    def _for_every_row(self, one: Expression) -> str:
+        """With an axis of rows, which constants are without."""
+        if not one.is_constant:
+            return self._names[id(one)]
+        count = self.node("Shape", self._row, start=0, end=1)
+        if one.shape:
+            each = self.constant(one.shape, np.int64)
+            count = self.node("Concat", count, each, axis=0)
+        return self.node("Expand", self.constant(one.number), count)
