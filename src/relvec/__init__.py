@@ -57,3 +57,7 @@ def __getattr__(name: str) -> Any:
     if name not in rooms:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"relvec.{rooms[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

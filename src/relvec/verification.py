@@ -30,9 +30,9 @@ def verify(path: str | PathLike[str]) -> float:
     Parameters
     ----------
     path : path-like
-        A model file, an ONNX file (``.onnx``) or a C file (``.c`` or ``.h``). The last
+        An ONNX file (``.onnx``), a C file (``.c`` or ``.h``), or else a model file. C
         is compiled, by ``$CC`` or the compiler that is found, and run: do so with files
-        you trust.
+        you trust. A Python file tests itself if it is run.
 
     Returns
     -------
@@ -60,16 +60,18 @@ def verify(path: str | PathLike[str]) -> float:
     True
     """
     file = Path(path)
-    kinds = {".onnx": _of_onnx, ".c": _of_c, ".h": _of_c}
-    return kinds.get(file.suffix.lower(), self_test_error)(file)
+    if not file.exists():
+        raise FileNotFoundError(f"there is no file {path}")
+    suffix = file.suffix.lower()
+    if suffix == ".py":
+        raise ExportError(f"{path} is Python, which tests itself: python {path}")
+    return _KINDS.get(suffix, self_test_error)(file)
 
 
 def _of_onnx(path: Path) -> float:
     runtime = optional_module("onnxruntime", *_NEEDED)
     try:
         session = runtime.InferenceSession(path, providers=["CPUExecutionProvider"])
-    except FileNotFoundError:
-        raise
     except Exception as error:
         raise ExportError(f"{path} cannot be run: {error}") from error
     written = session.get_modelmeta().custom_metadata_map.get(SELF_TEST)
@@ -97,8 +99,6 @@ def _error(found: AnyArray, expected: AnyArray) -> float:
 
 
 def _of_c(path: Path) -> float:
-    if not path.exists():
-        raise FileNotFoundError(f"there is no file {path}")
     if "RELVEC_SELF_TEST" not in path.read_text(encoding="utf-8", errors="replace"):
         raise ExportError(
             f"{path} has no rows to test it with: relvec did not write it"
@@ -106,12 +106,16 @@ def _of_c(path: Path) -> float:
     with tempfile.TemporaryDirectory() as folder:
         program = Path(folder) / "self_test.exe"
         flags = ["-std=c99", "-O1", "-DRELVEC_SELF_TEST", "-x", "c"]
-        _run([*_compiler(), *flags, str(path), "-o", str(program), "-lm"], "compile")
+        source = str(path.resolve())  # no name of a file is an option
+        _run([*_compiler(), *flags, source, "-o", str(program), "-lm"], "compile")
         printed = _run([str(program)], "run", (0, 1))
     try:
         return float(printed)
     except ValueError:
         raise ExportError(f"the self-test of {path} printed {printed!r}") from None
+
+
+_KINDS = {".onnx": _of_onnx, ".c": _of_c, ".h": _of_c}
 
 
 def _compiler() -> list[str]:

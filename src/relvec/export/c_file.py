@@ -15,18 +15,21 @@ _KINDS = {"float32": "float", "float64": "double"}
 
 def c_text(plan: Plan, name: str) -> str:
     """All of the file."""
-    if not _WORD.fullmatch(name):
+    if not isinstance(name, str) or not _WORD.fullmatch(name):
         raise ExportError(
             f"name must be one that C allows, of letters, digits and underscores; got "
             f"{name!r}"
         )
-    function = CFunction(plan.program, plan.arithmetic, f"{name}_")
-    lines = [*_comment(plan, function, name), "#include <math.h>", ""]
+    same = plan.arithmetic is plan.kind
+    function = CFunction(plan.program, plan.arithmetic, f"{name}_", same=same)
+    guard = f"{name.upper()}_INCLUDED"
+    lines = [*_comment(plan, function, name), f"#ifndef {guard}", f"#define {guard}"]
+    lines += ["#include <math.h>", ""]
     lines += [f"typedef {_KINDS[plan.precision]} {name}_number;"]
     lines += [f"#define number {name}_number", ""]
     lines += [*_interface(plan, function, name), "", *function.table_lines(), ""]
     lines += [*_function(plan, function, name), "", *_self_test(plan, function, name)]
-    return "\n".join([*lines, "#undef number", ""])
+    return "\n".join([*lines, "#undef number", "#endif", ""])
 
 
 def _comment(plan: Plan, function: CFunction, name: str) -> Iterator[str]:
@@ -112,12 +115,11 @@ int main(void)
         number out[{name}_outputs];
         {name}_predict({name}_rows + i * {name}_features, out);
         for (int j = 0; j < {name}_outputs; ++j) {{
-            const double apart = out[j] - {name}_expected[i * {name}_outputs + j];
-            const double error = fabs(apart) / {name}_scale[j];
+            const double known = {name}_expected[i * {name}_outputs + j];
+            const double error = fabs((double)out[j] - known) / {name}_scale[j];
             if (error > largest)
                 largest = error;
-            /* Not a number is no error that is small. */
-            if (error != error)
+            else if (!(error <= largest)) /* not a number is no small error */
                 largest = HUGE_VAL;
         }}
     }}

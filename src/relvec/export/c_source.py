@@ -23,6 +23,7 @@ _FUNCTIONS = {
     "absolute": "fabs",
     "tanh": "tanh",
     "sin": "sin",
+    "remainder": "fmod",
 }
 _LARGEST_PRODUCT = 6  # exponent up to which a power is written as products
 _LONGEST = 60  # of a term that is written where it is used
@@ -33,11 +34,17 @@ Index = tuple[str, ...]
 
 
 class CFunction:
-    """The body of a function, its constants, and what memory both take."""
+    """The body of a function, its constants, and what memory both take.
 
-    def __init__(self, program: Program, kind: type, prefix: str = "") -> None:
+    ``same`` tells whether rows are of the type of its arithmetic.
+    """
+
+    def __init__(
+        self, program: Program, kind: type, prefix: str = "", *, same: bool = True
+    ) -> None:
         self.kind, self.prefix = kind, prefix
         self.real = "float" if kind is np.float32 else "double"
+        self._given = "x[{}]" if same else f"({self.real})x[{{}}]"
         self.lines: list[str] = []
         self.tables: dict[str, AnyArray] = {}
         self.ram = 0
@@ -170,7 +177,7 @@ class CFunction:
         return self._power(each[0], float(setting))
 
     def _input(self, one: Expression, index: Index) -> str:
-        return f"x[{index[0]}]"
+        return self._given.format(index[0])
 
     def _constant(self, one: Expression, index: Index) -> str:
         return self._entry(one.number, index)

@@ -12,6 +12,7 @@ from relvec.export.plan import Plan
 from relvec.parameters import optional_module
 
 _NEEDED = "register_converters needs skl2onnx", "onnx"
+_NUMBERS: dict[type, int] = {np.float32: 1, np.float64: 11}  # as ONNX counts types
 _OF_CLASSES = {
     "nocl": [True, False],
     "output_class_labels": [False, True],
@@ -25,6 +26,7 @@ def register_converters() -> None:
 
     ``skl2onnx.to_onnx`` then converts them with all its options; of a regression
     ``options={RVR: {"return_std": True}}`` adds the standard deviation, noise included.
+    Where classes are voted for, votes take the place of probabilities.
 
     Examples
     --------
@@ -71,7 +73,7 @@ def _regression_parser(
         named.sklearn_operator_name_map[type(model)], model
     )
     operator.inputs.extend(inputs)
-    kind = type(inputs[0].type)
+    kind = _kind_of(inputs[0])
     std = scope.get_options(model, {"return_std": False})["return_std"]
     for name in ["variable", "std"] if std else ["variable"]:
         operator.outputs.append(scope.declare_local_variable(name, kind()))
@@ -82,7 +84,14 @@ def _regression_shapes(operator: Any) -> None:
     """A number for every row."""
     rows = operator.inputs[0].get_first_dimension()
     for output in operator.outputs:
-        output.type = type(operator.inputs[0].type)([rows, 1])
+        output.type = _kind_of(operator.inputs[0])([rows, 1])
+
+
+def _kind_of(row: Any) -> Any:
+    """Of outputs: double precision if rows have it."""
+    kinds = optional_module("skl2onnx.common.data_types", *_NEEDED)
+    double = isinstance(row.type, kinds.DoubleTensorType)
+    return kinds.DoubleTensorType if double else kinds.FloatTensorType
 
 
 def _regression(scope: Any, operator: Any, container: Any) -> None:
@@ -115,12 +124,21 @@ def _added(scope: Any, operator: Any, container: Any, output: str) -> dict[str, 
     if container.target_opset < OPSET:
         msg = f"relvec's estimators need target_opset={OPSET} or later"
         raise ExportError(msg)
+    if len(operator.inputs) > 1:
+        raise ExportError(
+            "relvec's estimators take all features as one input: give them so, or put "
+            "a ColumnTransformer before"
+        )
     row = operator.inputs[0]
-    double = type(row.type).__name__ == "DoubleTensorType"
-    plan = Plan.of(operator.raw_operator, output, "float64" if double else "float32")
-    graph = Graph(plan.arithmetic, prefix=scope.get_unique_variable_name("relvec_"))
-    converted = plan.arithmetic is not plan.kind
-    name = graph.node("Cast", row.full_name, to=11) if converted else row.full_name
+    precisions = {"DoubleTensorType": "float64", "FloatTensorType": "float32"}
+    given = precisions.get(type(row.type).__name__)  # None of integers
+    plan = Plan.of(operator.raw_operator, output, given or "float32")
+    # A sign at the end: what is unique is a number, and so is what follows.
+    prefix = scope.get_unique_variable_name("relvec") + "_"
+    graph = Graph(plan.arithmetic, prefix=prefix)
+    converted, name = plan.arithmetic is not plan.kind, row.full_name
+    if converted or given is None:
+        name = graph.node("Cast", name, to=_NUMBERS[plan.arithmetic])
     found = graph.add(plan.program, name)
     if converted:
         found = {key: graph.node("Cast", made, to=1) for key, made in found.items()}

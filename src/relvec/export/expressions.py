@@ -33,6 +33,7 @@ ELEMENTWISE: dict[str, Callable[..., Any]] = {
     "absolute": np.abs,
     "tanh": np.tanh,
     "sin": np.sin,
+    "remainder": np.fmod,  # exact, with the sign of the first
     # The second where the first is below zero, else the third.
     "if_negative": lambda sign, below, above: np.where(sign < 0, below, above),
     # Coefficients are constants, the highest first.

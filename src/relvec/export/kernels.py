@@ -192,7 +192,7 @@ def _(kernel: Laplacian, pairs: Pairs) -> Expression:
 
 @_values.register
 def _(kernel: Periodic, pairs: Pairs) -> Expression:
-    half_turns = pairs.differences(np.asarray(kernel.period) / np.pi)
+    half_turns = pairs.turns(np.asarray(kernel.period)) * np.pi
     chords = elementwise("sin", half_turns) * (1 / np.asarray(kernel.length_scale))
     return exp(squared(chords).sum() * -2.0)
 
@@ -271,6 +271,8 @@ def of_process(kernel: Any, pairs: Pairs) -> Expression:
 
 def _periodic_distance(kernel: Any, pairs: Pairs) -> Expression:
     """Of several features not a product, as ours is, but one of their distance."""
+    if pairs.n_features == 1:
+        return values(Periodic(kernel.length_scale, kernel.periodicity), pairs)
     distance = sqrt(pairs.squares(exact=True))
     chord = elementwise("sin", distance * (np.pi / kernel.periodicity))
     return exp(squared(chord * (1 / kernel.length_scale)) * -2.0)

@@ -45,7 +45,7 @@ class Latent:
         """(K, K) of coupled outputs, each entry by itself."""
         posterior = self.model.posterior
         n_outputs, size = posterior.mean.shape
-        whitener = posterior.whitener[0].reshape(-1, n_outputs, size)
+        whitener = posterior.whitener[0].reshape(n_outputs * size, n_outputs, size)
         turned = [self.functions.times(whitener[:, k].T) for k in range(n_outputs)]
         return [[(one * two).sum() for two in turned] for one in turned]
 

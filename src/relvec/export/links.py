@@ -96,9 +96,9 @@ def largest(mean: Expression, std: Expression, n_nodes: int) -> Expression:
     return normalised(terms.sum(axis=-2))
 
 
-def nodes_for(largest_std: float) -> int:
-    """Of the grid, if the smallest deviation is one."""
-    return int(min(np.ceil(2 * _BEYOND * largest_std / _STEP) + 1, _MOST_NODES))
+def nodes_for(ratio: float) -> int:
+    """Of the grid, if deviations of a row differ by no more than a ratio."""
+    return int(min(np.ceil(2 * _BEYOND * ratio / _STEP) + 1, _MOST_NODES))
 
 
 def averaged_softmax(mean: Expression, deviation: Expression) -> Expression:

@@ -31,6 +31,7 @@ _OPERATORS = {
     "absolute": "Abs",
     "tanh": "Tanh",
     "sin": "Sin",
+    "remainder": "Mod",
     "matmul": "MatMul",
     "sum": "ReduceSum",
     "max": "ReduceMax",
@@ -133,7 +134,8 @@ class Graph:
             return self.node("Where", *names)
         if one.op in REDUCTIONS:
             return self._reduced(one)
-        return self.node(_OPERATORS[one.op], *names)
+        how = {"fmod": 1} if one.op == "remainder" else {}
+        return self.node(_OPERATORS[one.op], *names, **how)
 
     def _operand(self, part: Expression, whole: Expression) -> str:
         """A name; of a factor that is one number, as many of it as an axis has.

@@ -44,6 +44,7 @@ from relvec.modelling.families import (
 
 # Rows that tell how uncertain a model may be, and what may be beyond them.
 _TRIED, _MARGIN = 500, 1.5
+_FURTHER = (1.0, 10.0, 1000.0)
 Outputs = dict[str, Expression]
 
 
@@ -102,7 +103,7 @@ def _(family: TwoClasses, of: Latent, *, std: bool) -> Outputs:
 @_of_family.register
 def _(family: Probit, of: Latent, *, std: bool) -> Outputs:
     coding = family.likelihood.coding
-    if family.coupled and len(coding) > 1:
+    if family.coupled:
         p = probit_of_covariance(of.mean, of.covariance, coding)
     else:
         # Contrasts have one variance in common; so have differences of classes.
@@ -113,7 +114,7 @@ def _(family: Probit, of: Latent, *, std: bool) -> Outputs:
 
 @_of_family.register
 def _(family: ClassWiseProbit, of: Latent, *, std: bool) -> Outputs:
-    p = _probit(of.mean, of.variance, nodes_for(_largest_std(of.model)))
+    p = _probit(of.mean, of.variance, nodes_for(_largest_ratio(of.model)))
     return {"probabilities": normalised(doubted(p, family.doubt))}
 
 
@@ -130,10 +131,14 @@ def _probit(mean: Expression, variance: Expression, n_nodes: int) -> Expression:
     return largest(mean, sqrt(variance + 1.0), n_nodes)
 
 
-def _largest_std(model: FittedModel) -> float:
-    """Of latent values with unit noise, at rows about the centres."""
-    _, variance = model.latent(tried_rows(model, _TRIED))
-    return _MARGIN * float(np.sqrt(1 + variance.max(initial=0.0)))
+def _largest_ratio(model: FittedModel) -> float:
+    """Of deviations of latent values with unit noise, about the centres and far out."""
+    rows, ratio = tried_rows(model, _TRIED), 1.0
+    for further in _FURTHER:
+        _, variance = model.latent(further * rows)
+        std = np.sqrt(1 + variance)
+        ratio = max(ratio, float(np.max(std.max(axis=1) / std.min(axis=1))))
+    return _MARGIN * ratio
 
 
 @_of_family.register

@@ -13,6 +13,7 @@ import numpy as np
 from relvec.export.expressions import (
     Expression,
     constant,
+    elementwise,
     matmul,
     squared,
     squared_distances,
@@ -47,6 +48,7 @@ class Scaling:
 class Pairs:
     """A row x and centres z, or the row and itself."""
 
+    given: Expression  # (d,) the row as it comes
     row: Expression  # (d,) less the origin, not scaled
     origin: Array  # (d,)
     scaling: Scaling
@@ -71,6 +73,7 @@ class Pairs:
             return self
         chosen = chosen_columns(columns, self.n_features)
         return Pairs(
+            self.given.take(chosen),
             self.row.take(chosen),
             self.origin[chosen],
             Scaling(self.scaling.shift[chosen], self.scaling.scale[chosen]),
@@ -86,6 +89,15 @@ class Pairs:
         if ell.ndim > 1:
             return (self.row.wider(0) - self._places) * rate
         return (self.row * rate).wider(0) - self._places * rate
+
+    def turns(self, period: Any) -> Expression:
+        """(x − z)/p (n, d) less whole periods, of which no digits are lost far away."""
+        if self.centres is None:
+            return self.differences()
+        wide = np.broadcast_to(period * self.scaling.scale, (self.n_features,))
+        row = elementwise("remainder", self.given, wide) * (1 / wide)
+        places = np.fmod(self.scaling.undone(self.centres), wide)
+        return row.wider(0) - places / wide
 
     def squares(self, length_scale: Any = 1.0, *, exact: bool = False) -> Expression:
         """‖(x − z)/ℓ‖² (n,); ``exact`` also for those nearly the same."""

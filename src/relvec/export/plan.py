@@ -90,7 +90,7 @@ def program_of(subject: Subject, output: str) -> Program:
     n_features = len(scaling.shift)
     row = rows(n_features)
     origin = origin_of(scaling.undone(_centres(model, n_features)))
-    pairs = Pairs(row - origin, origin, scaling, None)
+    pairs = Pairs(row, row - origin, origin, scaling, None)
     named = outputs(model, pairs, std=output == "mean+std")
     shaped = {
         name: one.sum() if name in {"mean", "std"} else one

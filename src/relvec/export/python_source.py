@@ -23,6 +23,7 @@ _FUNCTIONS = {
     "absolute": "np.abs",
     "tanh": "np.tanh",
     "sin": "np.sin",
+    "remainder": "np.fmod",
 }
 _ALONG = {"wider": "np.expand_dims", "sum": "np.sum", "max": "np.max"}
 _LONGEST = 70  # of a term that is written where it is used

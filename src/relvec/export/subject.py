@@ -14,11 +14,14 @@ from sklearn.preprocessing import (
 )
 from sklearn.utils.validation import check_is_fitted
 
-from relvec.estimators.kernel_model import KernelModel
+from relvec.estimators import LSSVC, LSSVR, RVC, RVR
 from relvec.export.errors import ExportError
 from relvec.export.pairs import Scaling
 from relvec.export.trials import tried_rows
-from relvec.typing import Array
+from relvec.typing import AnyArray, Array
+
+# Not what is derived from them, which may predict in a way of its own.
+_OURS = (RVR, RVC, LSSVR, LSSVC)
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +67,9 @@ class Subject:
     def said_of(self, X: Array, names: tuple[str, ...]) -> dict[str, Array]:
         """What the estimator itself says of rows, by the name of an output."""
         seen = (X - self.scaling.shift) / self.scaling.scale
+        if names == ("mean",):
+            # Without error bars, for which an LS-SVM of many rows would take a while.
+            return {"mean": self.model.values(seen)[:, 0]}
         found = self.model.predictive(seen)
         said = {
             "mean": lambda: found.mean,
@@ -83,9 +89,11 @@ def subject_of(model: Any) -> Subject:
     if not isinstance(model, Pipeline):
         _check_ours(model)
         return Subject(model, model, Scaling.none(model.model_.features.number))
-    *scalers, estimator = [step for _, step in model.steps]
+    *scalers, estimator = [step for _, step in model.steps] or [None]
     _check_ours(estimator)
     steps = [step for step in scalers if step not in (None, "passthrough")]
+    for step in steps:
+        check_is_fitted(step)
     number = estimator.model_.features.number
     each = [scaling_of(step, number) for step in steps]
     before = reduce(lambda first, then: then.after(first), each, Scaling.none(number))
@@ -93,12 +101,36 @@ def subject_of(model: Any) -> Subject:
 
 
 def _check_ours(model: Any) -> None:
-    if not isinstance(model, KernelModel):
+    if type(model) not in _OURS:
         raise ExportError(
             f"{type(model).__name__} is not an estimator of relvec, nor a pipeline "
             "that ends with one: RVR, RVC, LSSVR and LSSVC can be exported"
         )
     check_is_fitted(model)
+    _check_text(getattr(model, "feature_names_in_", ()))
+    if model.model_.labels is not None:
+        _check_labels(model.model_.labels)
+
+
+def _check_labels(labels: AnyArray) -> None:
+    """Text, truth values, and numbers that 64 bits with a sign can hold."""
+    kind, words = labels.dtype.kind, all(isinstance(each, str) for each in labels)
+    large = kind == "u" and int(labels.max()) > np.iinfo(np.int64).max
+    if large or not (kind in "biuf" or words):
+        raise ExportError(
+            f"labels such as {labels[-1]!r} cannot be written down: use text, numbers "
+            "or truth values for classes"
+        )
+    _check_text(labels if words else ())
+
+
+def _check_text(words: Any) -> None:
+    for word in words:
+        try:
+            str(word).encode()
+        except UnicodeEncodeError:
+            msg = f"{word!r} is no text that can be written to a file"
+            raise ExportError(msg) from None
 
 
 def scaling_of(step: Any, n_features: int) -> Scaling:
