@@ -1,14 +1,20 @@
 """What was saved and loaded is what it was."""
 
+import subprocess
+import sys
+import warnings
+
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
 
 import relvec
 from model_file.instances import INSTANCES, fitted, frame, regression, rows_for
 from relvec.persistence import self_test_error
-from relvec.persistence.files import as_file, of_file
+from relvec.persistence.files import _CODEC, as_file, of_file
 
 UNEQUAL = ("model_", "estimators_", "accumulated_")
 
@@ -131,3 +137,79 @@ def test_a_warm_start_goes_on_as_it_would_have():
 def test_the_error_of_a_file_on_its_own_rows(tmp_path):
     fitted("rvc two").save(tmp_path / "model")
     assert self_test_error(tmp_path / "model") == 0.0
+
+
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+@pytest.mark.parametrize(
+    "name",
+    ["pipeline of frames", "pipeline of slices", "pipeline without remainder"],
+)
+def test_columns_of_a_transformer_are_as_they_were_given(name):
+    model, (X, _) = fitted(name), frame()
+    again = of_file(as_file(model))
+
+    found, was = (
+        [(part, columns) for part, _, columns in one[0].transformers_]
+        for one in (again, model)
+    )
+    assert found == was
+    assert again[0].n_jobs is None
+    told = []
+    for one in (model, again):
+        try:
+            told.append(one.predict(X.to_numpy()).tolist())
+        except ValueError as error:
+            told.append(str(error))
+    assert told[0] == told[1]
+    assert not any("relvec" in each for _, step in again.steps for each in vars(step))
+
+
+@pytest.mark.parametrize("fill", [0, -1.5, None])
+def test_constants_for_numbers_stay_numbers(fill):
+    X, y = regression()
+    imputer = SimpleImputer(strategy="constant", fill_value=fill)
+    model = make_pipeline(imputer, relvec.RVR(gamma=0.5)).fit(X, y)
+    again, rows = of_file(as_file(model)), np.array([[np.nan, 1.0], [2.0, np.nan]])
+
+    same(again[0].transform(rows), model[0].transform(rows))
+    same(again[0].statistics_, model[0].statistics_)
+    words = np.array([["a"], [np.nan]], dtype=object)
+    imputer = SimpleImputer(strategy="constant", fill_value="none").fit(words)
+    kind = _CODEC.by_name["sklearn.SimpleImputer"]
+    same(kind.make(**kind.take(imputer)).transform(words), imputer.transform(words))
+
+
+LOADING = """
+import sys, threading, warnings
+import relvec
+relvec.load(sys.argv[1])
+before = list(warnings.filters)
+sys.setswitchinterval(1e-6)
+many = lambda: [relvec.load(sys.argv[1]) for _ in range(5)]
+threads = [threading.Thread(target=many) for _ in range(4)]
+for each in threads:
+    each.start()
+for each in threads:
+    each.join()
+print(warnings.filters == before)
+"""
+
+
+def test_threads_that_load_leave_warnings_as_they_were(tmp_path):
+    relvec.save(fitted("pipeline of frames"), tmp_path / "model")
+    command = [sys.executable, "-W", "error", "-c", LOADING, str(tmp_path / "model")]
+    found = subprocess.run(command, capture_output=True, text=True, check=False)
+
+    assert found.stdout.strip() == "True", found.stderr
+
+
+def test_partial_fit_after_loading_says_that_it_begins_anew():
+    X, y = regression()
+    again = of_file(as_file(fitted("rvr partial")))
+    with pytest.warns(relvec.FitWarning, match="begins anew"):
+        again.partial_fit(X[:20], y[:20])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        again.partial_fit(X[20:], y[20:])
+        of_file(as_file(fitted("rvr"))).fit(X, y).partial_fit(X, y)
+    assert_array_equal(again.predict(X), fitted("rvr partial").predict(X))

@@ -12,7 +12,7 @@ from sklearn.decomposition import PCA
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import Ridge
 from sklearn.metrics.pairwise import rbf_kernel
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import relvec
@@ -166,3 +166,61 @@ def test_a_process_that_is_killed_leaves_a_whole_file(tmp_path):
     found = subprocess.run(command, capture_output=True, text=True, check=False)
 
     assert found.stdout.strip() == "whole", found.stderr
+
+
+def test_special_files_are_not_replaced(tmp_path):
+    pipe, link = tmp_path / "pipe", tmp_path / "link"
+    os.mkfifo(pipe)
+    link.symlink_to(pipe)
+    for path in (pipe, link):
+        with pytest.raises(OSError, match="special file"):
+            write_whole(path, b"new")
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+    with pytest.raises(OSError, match="special file"):
+        write_whole(os.devnull, b"new")
+    with pytest.raises(IsADirectoryError):
+        write_whole(tmp_path, b"new")
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["link", "pipe"]
+
+
+def test_names_of_files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    long = "ö" * 120 + "n" * 10 + ".json"
+    for name in (b"bytes", long, "n" * 255):
+        write_whole(name, b"new")
+    assert {each.name for each in tmp_path.iterdir()} == {"bytes", long, "n" * 255}
+    for name in ("new" + os.sep, "", "."):
+        with pytest.raises(IsADirectoryError):
+            write_whole(name, b"new")
+    with pytest.raises(FileNotFoundError, match=r"'no/such/file'$"):
+        write_whole("no/such/file", b"new")
+    assert relvec.load(_saved(os.fsencode("model"))).n_iter_ > 0
+
+
+def _saved(path):
+    fitted("rvr").save(path)
+    return path
+
+
+def test_read_only_files_are_replaced_and_hard_links_parted(tmp_path):
+    path, other = tmp_path / "model", tmp_path / "other"
+    path.write_bytes(b"old")
+    path.chmod(0o400)
+    os.link(path, other)
+    write_whole(path, b"new")
+
+    assert (path.read_bytes(), other.read_bytes()) == (b"new", b"old")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o400
+
+
+def test_pipelines_that_are_not_fitted_are_refused(tmp_path):
+    model, path = fitted("rvr"), tmp_path / "model"
+    inner = make_pipeline(StandardScaler())
+    for steps in ([StandardScaler(), model], [inner, model], [StandardScaler(), RVR()]):
+        with pytest.raises(NotFittedError):
+            relvec.save(make_pipeline(*steps), path)
+    with pytest.raises(ModelFileError, match="no steps"):
+        relvec.save(Pipeline([]), path)
+    with pytest.raises(ModelFileError, match="no steps"):
+        relvec.save(make_pipeline(Pipeline([]), model), path)
+    assert not path.exists()

@@ -1,5 +1,6 @@
 """Fitting rows that come in parts and need not be kept."""
 
+import warnings
 from collections.abc import Iterator
 from typing import Any, Self
 
@@ -10,7 +11,7 @@ from relvec.data import is_row_blocks
 from relvec.design import Budget
 from relvec.estimators.base import SparseKernelModel
 from relvec.estimators.collections import as_blocks
-from relvec.estimators.outcomes import tell
+from relvec.estimators.outcomes import FitWarning, tell
 from relvec.estimators.validation import (
     check_nothing_beside,
     check_same_features,
@@ -90,6 +91,8 @@ class IncrementalModel(SparseKernelModel):
         self._check_parameters()
         X, y, sample_weight = as_blocks(X, y, sample_weight)
         accumulated = getattr(self, "accumulated_", None)
+        if accumulated is None and getattr(self, "_loaded", None) is not None:
+            self._tell_of_beginning()
         with features_kept(self), heard(int(self.verbose)):
             deadline = Deadline.after(self.max_seconds)
             parts = self._parts(X, y, sample_weight, first=accumulated is None)
@@ -105,6 +108,19 @@ class IncrementalModel(SparseKernelModel):
             self._keep(attributes)
         tell(model, stacklevel=3)
         return self
+
+    def restored(self, model: Any) -> Self:
+        """The estimator as after the fit, but for the sums of its rows."""
+        super().restored(model)
+        self._loaded = self.model_
+        return self
+
+    def _tell_of_beginning(self) -> None:
+        """Once, unless there was a fit since."""
+        if self._loaded is getattr(self, "model_", None):
+            msg = "a model file has no sums of earlier rows: partial_fit begins anew"
+            warnings.warn(msg, FitWarning, stacklevel=3)
+        self._loaded = None
 
     def _parts(
         self, X: Any, y: Any, sample_weight: Any, *, first: bool

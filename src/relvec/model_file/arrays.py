@@ -17,8 +17,8 @@ _DTYPES = {
 } | {"|b1"}
 _MOST_AXES = 4
 _LONGEST = 2**20  # axis of an array without entries, which costs no bytes in the file
-# Bytes of an array of words, each of which takes as much room as the longest may.
-_MOST_TEXT = 2**25
+# Bytes of all arrays of words in a file, each word as many as the longest of its array.
+MOST_TEXT = 2**25
 
 
 def number_array(array: AnyArray) -> dict[str, Any]:
@@ -80,7 +80,7 @@ def checked_shape(shape: Any) -> tuple[int, ...]:
 
 def word_array(array: AnyArray) -> dict[str, Any]:
     """Of strings of one length at most."""
-    if array.nbytes > _MOST_TEXT:
+    if array.nbytes > MOST_TEXT:
         raise ModelFileError(
             f"an array of type {array.dtype} takes {array.nbytes:,} bytes: give words "
             "as objects, or shorter ones"
@@ -93,18 +93,25 @@ def word_array(array: AnyArray) -> dict[str, Any]:
     }
 
 
-def read_words(length: Any, shape: Any, items: Any) -> AnyArray:
-    """The array of strings."""
+def read_words(
+    length: Any, shape: Any, items: Any, room: int = MOST_TEXT
+) -> tuple[AnyArray, int]:
+    """The array of strings, and the bytes that it takes, if there is room for them."""
     axes, known = checked_shape(shape), isinstance(items, list)
     if not known or not all(isinstance(item, str) for item in items):
         raise ModelFileError("an array of words has others")
     if len(items) != math.prod(axes):
         raise ModelFileError(f"an array of shape {axes} has {len(items)} words")
     longest = max((len(item) for item in items), default=0)
-    fits = type(length) is int and longest <= length
-    if not fits or 4 * length * max(len(items), 1) > _MOST_TEXT:
+    if type(length) is not int or longest > length:
         raise ModelFileError(f"words of at most {longest} letters have length {length}")
-    return np.array(items, dtype=f"<U{length}").reshape(axes)
+    n_bytes = 4 * max(length, 1) * max(len(items), 1)
+    if n_bytes > room:
+        raise ModelFileError(
+            f"arrays of words take more than {MOST_TEXT:,} bytes: give words as "
+            "objects, or shorter ones"
+        )
+    return np.array(items, dtype=f"<U{length}").reshape(axes), n_bytes
 
 
 def read_objects(shape: Any, items: Any) -> AnyArray:

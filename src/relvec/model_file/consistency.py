@@ -38,8 +38,9 @@ from relvec.modelling.families.probabilities import Doubt
 from relvec.modelling.same_functions import Pruned
 from relvec.posterior import CoupledPosterior, Posterior
 
-# Weights of all classes together have one matrix, and probabilities many points.
-_MOST_COUPLED = 256
+# Weights of all classes together have one matrix, and probabilities many points: of
+# more classes a self-test would take seconds.
+_MOST_COUPLED = 64
 _CLASSES: tuple[type[Any], ...] = (
     TwoClasses,
     Probit,
@@ -80,8 +81,11 @@ def checked_pairwise(model: PairwiseModel) -> PairwiseModel:
     """Several binary models of the same features."""
     kinds: tuple[type[Any], ...] = (Rest, Pairs, VotingPairs)
     coupling = expected.is_a("coupling", model.coupling, *kinds)
-    check_labels(coupling.labels)
-    if type(model.models) is not tuple or len(model.models) != len(coupling.keys):
+    n_classes = check_labels(coupling.labels)
+    count = n_classes if n_classes > 2 else 1
+    if not isinstance(coupling, Rest):
+        count = n_classes * (n_classes - 1) // 2
+    if type(model.models) is not tuple or len(model.models) != count:
         raise expected.refuse("models", "one for each class or pair of classes")
     models = tuple(
         checked_fitted(expected.is_a("a model of two classes", one, FittedModel))
@@ -124,8 +128,7 @@ def check_noise(family: Regression) -> None:
 def _check_classes(family: ClassFamily) -> int:
     n_classes = check_labels(family.labels)
     expected.flag("coupled", family.coupled)
-    if family.coupled and n_classes > _MOST_COUPLED:
-        raise expected.refuse("coupled classes", f"{_MOST_COUPLED} at most")
+    check_coupled(family)
     if family.doubt is not None:
         doubt = expected.is_a("doubt", family.doubt, Doubt)
         expected.reals("frequencies", doubt.frequencies, (n_classes,))
@@ -140,6 +143,17 @@ def _check_classes(family: ClassFamily) -> int:
         expected.flag("moments", family.moments)
         return n_classes - 1
     return n_classes
+
+
+def check_coupled(family: Any) -> None:
+    """Refuse more classes than can be tried in the time that a file may take."""
+    coupled, labels = getattr(family, "coupled", False), family.labels
+    if coupled and len(labels) > _MOST_COUPLED:
+        raise ModelFileError(
+            f"weights of {len(labels)} classes have a covariance with one another, and "
+            f"a model file may have {_MOST_COUPLED} such classes: choose another "
+            "posterior than 'full', or keep the model by joblib.dump"
+        )
 
 
 def _check_posterior(posterior: Any, n_outputs: int, size: int, coupled: bool) -> None:

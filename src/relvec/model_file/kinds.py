@@ -17,7 +17,8 @@ from relvec.lssvm.evidence import LeftOut
 from relvec.lssvm.families import RealTargets, SignedClasses
 from relvec.lssvm.model import LeastSquaresModel, Outcome
 from relvec.lssvm.ridge import RidgeSpread
-from relvec.model_file.codec import Codec, Kind, of_dataclass, of_enumeration
+from relvec.model_file.codec import Codec
+from relvec.model_file.kind import Kind, of_dataclass, of_enumeration
 from relvec.model_file.parts import DUAL_SPREAD, EVIDENCE_FIT, PIVOTS, PRUNED
 from relvec.modelling import (
     Features,

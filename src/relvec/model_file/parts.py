@@ -9,8 +9,8 @@ from relvec.design.pivots import Pivots
 from relvec.evidence import EvidenceFit
 from relvec.likelihoods import Gaussian
 from relvec.lssvm.dual import DualSpread, DualSystem
-from relvec.model_file.codec import Kind
 from relvec.model_file.errors import ModelFileError
+from relvec.model_file.kind import Kind
 from relvec.modelling.same_functions import Pruned
 from relvec.typing import AnyArray
 

@@ -7,6 +7,8 @@ import json
 import re
 from typing import Any
 
+import numpy as np
+
 from relvec.model_file.errors import ModelFileError
 
 # A gigabyte of text is an exact LS-SVM of 30 000 rows and 1000 features.
@@ -16,24 +18,22 @@ MOST_BYTES = 2**30
 _DEEPEST = 100
 # Numbers are in arrays, as text: what is left are names, categories and settings.
 _MOST_VALUES = 2_000_000
+# Bytes of a text, or of a string in it, with characters that may need four bytes each.
+_MOST_WIDE, _LONGEST_WIDE = 2**28, 2**24
 
-_MARK = re.compile(rb'["\[\]{}]')
-# From behind the first quote of a string to behind its last. Possessive: a string of
-# a gigabyte leaves nothing behind to come back to.
-_REST = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
+# A string from its first quote to behind its last, or to the end of the text, so that
+# none is looked at twice. Possessive: a string of a gigabyte leaves nothing behind to
+# come back to.
+_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
+_OTHERS = bytes(set(range(256)) - set(b"[]{}"))
 _LARGEST = 2**63
 
 
 def as_text(tree: Any) -> bytes:
     """The tree as JSON, the same every time."""
-    try:
-        text = json.dumps(
-            tree, allow_nan=False, ensure_ascii=False, separators=(",", ":")
-        )
-        return text.encode("utf-8")
-    except UnicodeEncodeError:
-        msg = "a name or label holds half a character (a lone surrogate): rename it"
-        raise ModelFileError(msg) from None
+    # In ASCII: one character beyond it would take four bytes for each of the others.
+    text = json.dumps(tree, allow_nan=False, ensure_ascii=True, separators=(",", ":"))
+    return text.encode("ascii")
 
 
 def as_tree(text: bytes) -> dict[str, Any]:
@@ -42,6 +42,9 @@ def as_tree(text: bytes) -> dict[str, Any]:
         raise ModelFileError(f"it has more than {MOST_BYTES:,} bytes")
     if text.count(b",") > _MOST_VALUES or text.count(b"[") > _MOST_VALUES:
         raise ModelFileError(f"it has more than {_MOST_VALUES:,} values")
+    if len(text) > _MOST_WIDE and not text.isascii():
+        raise ModelFileError(f"it has more than {_MOST_WIDE:,} bytes, and not in ASCII")
+    _check_long(text)
     _check_depth(text)
     try:
         tree = json.loads(
@@ -62,20 +65,21 @@ def as_tree(text: bytes) -> dict[str, Any]:
 
 def _check_depth(text: bytes) -> None:
     """Count brackets outside strings."""
-    depth, place = 0, 0
-    while (mark := _MARK.search(text, place)) is not None:
-        place = mark.end()
-        if mark[0] == b'"':
-            rest = _REST.match(text, place)
-            if rest is None:
-                raise ModelFileError("it is no JSON: a string does not end")
-            place = rest.end()
-        elif mark[0] in b"[{":
-            depth += 1
-            if depth > _DEEPEST:
-                raise ModelFileError(f"it is nested more than {_DEEPEST} deep")
-        else:
-            depth -= 1
+    brackets = np.frombuffer(_STRING.sub(b"", text).translate(None, _OTHERS), np.uint8)
+    opening = (brackets == ord("[")) | (brackets == ord("{"))
+    depth = np.cumsum(np.where(opening, 1, -1), dtype=np.int64)
+    if len(depth) and depth.max() > _DEEPEST:
+        raise ModelFileError(f"it is nested more than {_DEEPEST} deep")
+
+
+def _check_long(text: bytes) -> None:
+    """Data are in base64, without any characters that are written in another way."""
+    if len(text) <= _LONGEST_WIDE or b"\\" not in text:
+        return
+    for found in _STRING.finditer(text):
+        long = found.end() - found.start() > _LONGEST_WIDE
+        if long and text.find(b"\\", found.start(), found.end()) >= 0:
+            raise ModelFileError("a long string has escapes, which no data have")
 
 
 def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from relvec.model_file import (
     checked_pairwise,
 )
 from relvec.modelling import FittedModel, PairwiseModel, Regression
+from relvec.persistence.params import check_names
 
 _CENTRES = ("candidates", "landmarks")  # parameters that may be tables
 
@@ -57,10 +58,39 @@ def is_estimator(value: Any) -> bool:
 
 def _kind(cls: Any, checked: Callable[[Any], Any]) -> Kind:
     def make(params: Any, model: Any) -> Any:
-        return cls(**params).restored(checked(model))
+        check_names(cls.__name__, params, cls().get_params(deep=False))
+        found = checked(model)
+        _check_seed(params["random_state"])
+        for name in _CENTRES:
+            if name in params:
+                _check_centres(name, params[name], _n_features(found))
+        return cls(**params).restored(found)
 
     name = f"estimator.{cls.__name__}"
     return Kind(name, cls, ("params", "model"), frozenset(), _taken, make)
+
+
+def _n_features(model: Any) -> int:
+    return int(model.features.number)
+
+
+def _check_seed(value: Any) -> None:
+    known = value is None or isinstance(value, int)
+    if not known or not 0 <= (value or 0) < 2**32:
+        raise ModelFileError("random_state must be a whole number below 2**32, or none")
+
+
+def _check_centres(name: str, value: Any, n_features: int) -> None:
+    """A rule by name or number, or a table of numbers."""
+    if type(value) in (str, int):
+        return  # as the estimator will see
+    table = isinstance(value, np.ndarray) and value.dtype.kind in "biuf"
+    if not table or value.ndim != 2 or len(value) == 0 or value.shape[1] != n_features:
+        raise ModelFileError(
+            f"{name} must be a rule or a table of {n_features} columns"
+        )
+    if not np.isfinite(value).all():
+        raise ModelFileError(f"{name} must be without NaN and infinity")
 
 
 def _taken(estimator: Any) -> Mapping[str, Any]:

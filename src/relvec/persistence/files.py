@@ -1,5 +1,6 @@
 """Models to files and back."""
 
+import os
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from relvec.model_file import (
     CODEC,
     ModelFileError,
     Path,
+    check_coupled,
     packed,
     read_limited,
     unpacked,
@@ -19,6 +21,7 @@ from relvec.model_file import (
 )
 from relvec.persistence.estimators import estimator_kinds, is_estimator
 from relvec.persistence.kernels import kernel_kinds
+from relvec.persistence.later import finished
 from relvec.persistence.pipelines import pipeline_kinds
 from relvec.persistence.self_test import (
     check_errors,
@@ -26,6 +29,7 @@ from relvec.persistence.self_test import (
     final_model,
     self_test,
 )
+from relvec.persistence.threads import one_at_a_time
 from relvec.persistence.transformers import transformer_kinds
 
 _CODEC = CODEC.joined(
@@ -67,8 +71,9 @@ def save(model: Any, path: Path) -> None:
     >>> bool((again.predict(X) == model.predict(X)).all())
     True
     """
-    text = as_file(model)
-    of_file(text)  # what could not be loaded is not written
+    with one_at_a_time():
+        text = as_file(model)
+        of_file(text)  # what could not be loaded is not written
     write_whole(path, text)
 
 
@@ -113,19 +118,20 @@ def load(path: Path) -> Any:
     try:
         return of_file(read_limited(path))
     except ModelFileError as error:
-        raise ModelFileError(f"{path} is refused: {error}") from error
+        raise ModelFileError(f"{os.fsdecode(path)} is refused: {error}") from error
 
 
 def as_file(model: Any) -> bytes:
     """The text of a model file."""
-    pipeline = isinstance(model, Pipeline)
-    last = model.steps[-1][1] if pipeline else model
+    last = _last_step(model) if isinstance(model, Pipeline) else model
     if not is_estimator(last):
         raise ModelFileError(
             f"{type(last).__name__} has no place in a model file, which holds RVR, "
             "RVC, LSSVR, LSSVC and pipelines that end with one: keep it by joblib.dump"
         )
     check_is_fitted(last)
+    for one in getattr(last.model_, "models", [last.model_]):
+        check_coupled(one.family)
     content = {
         "written_by": {
             "relvec": relvec.__version__,
@@ -141,11 +147,23 @@ def as_file(model: Any) -> bytes:
     return packed(content)
 
 
+def _last_step(pipeline: Pipeline) -> Any:
+    """What it ends with, behind steps that are fitted."""
+    if not pipeline.steps:
+        raise ModelFileError("a pipeline has no steps: it must end with an estimator")
+    *before, last = (step for _, step in pipeline.steps)
+    for step in before:
+        inner = _last_step(step) if isinstance(step, Pipeline) else step
+        if hasattr(inner, "transform"):
+            check_is_fitted(inner)
+    return last
+
+
 def of_file(text: bytes) -> Any:
     """The model of such a text; or refuse."""
     model, found = _tried(text)
     check_errors(found)
-    return model
+    return finished(model)
 
 
 def self_test_error(path: Path) -> float:
@@ -156,21 +174,31 @@ def self_test_error(path: Path) -> float:
     try:
         return max(_tried(read_limited(path))[1].values())
     except ModelFileError as error:
-        raise ModelFileError(f"{path} is refused: {error}") from error
+        raise ModelFileError(f"{os.fsdecode(path)} is refused: {error}") from error
 
 
 def _tried(text: bytes) -> tuple[Any, dict[str, float]]:
     """The model, and its errors on the rows of the file."""
     content = unpacked(text)
-    if tuple(content) != _SECTIONS or not isinstance(content["self_test"], dict):
+    if tuple(content) != _SECTIONS or not all(
+        isinstance(each, dict) for each in content.values()
+    ):
         raise ModelFileError(f"its sections are not {', '.join(_SECTIONS)}")
-    model = _CODEC.decoded(content["estimator"])
+    if content["self_test"].keys() != {"rows", "expected"}:
+        raise ModelFileError("its self-test has others than rows and what is expected")
+    names, values = zip(*content["self_test"].items(), strict=True)
+    # At once, since what a file may take is counted for all of it.
+    with one_at_a_time():
+        model, *decoded = _CODEC.decoded([content["estimator"], *values])
+        return model, _errors(model, dict(zip(names, decoded, strict=True)))
+
+
+def _errors(model: Any, test: dict[str, Any]) -> dict[str, float]:
     last = model.steps[-1][1] if isinstance(model, Pipeline) else model
     if not is_estimator(last):
         raise ModelFileError("it holds no estimator of relvec")
-    test = {name: _CODEC.decoded(each) for name, each in content["self_test"].items()}
     try:
-        return model, errors(model, test)
+        return errors(model, test)
     except ModelFileError:
         raise
     except Exception as error:

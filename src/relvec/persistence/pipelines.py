@@ -9,22 +9,38 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
 from relvec.model_file import Kind, ModelFileError
+from relvec.persistence.later import set_later
+from relvec.persistence.params import check_params
 from relvec.persistence.raw_rows import (
     column_numbers,
     in_numbers,
     inputs_of,
-    without_names,
+    numbers_of,
 )
-from relvec.persistence.transformers import check_output, common_fields, note_names
+from relvec.persistence.transformers import (
+    check_features,
+    check_output,
+    common_fields,
+    note_names,
+)
 
 _WORDS = ("passthrough", "drop")
+_MOST_PARTS = 500
 
 
 def pipeline_kinds() -> list[Kind]:
     """Of what is made of other transformers."""
     columns = ("params", "n_features", "names", "parts", "rest", "sparse", "row")
     return [
-        Kind("sklearn.Pipeline", Pipeline, ("steps",), frozenset(), _steps, _pipeline),
+        Kind(
+            "sklearn.Pipeline",
+            Pipeline,
+            ("steps",),
+            frozenset(),
+            _steps,
+            _pipeline,
+            costly=True,
+        ),
         Kind(
             "sklearn.ColumnTransformer",
             ColumnTransformer,
@@ -32,6 +48,7 @@ def pipeline_kinds() -> list[Kind]:
             frozenset(),
             _columns,
             _column_transformer,
+            costly=True,
         ),
     ]
 
@@ -44,23 +61,33 @@ def _steps(pipeline: Any) -> Mapping[str, Any]:
 
 
 def _pipeline(steps: Any) -> Pipeline:
-    named = [(name, step) for name, step in steps]
+    named = [(name, step) for name, step in _several(steps)]
     if not named or not all(isinstance(name, str) for name, _ in named):
         raise ModelFileError("a pipeline has no steps, or steps without names")
     if len({name for name, _ in named}) < len(named):
         raise ModelFileError("two steps of a pipeline have the same name")
     for _, step in named[:-1]:
-        if not (hasattr(step, "transform") or step in (None, "passthrough")):
+        if not (_transforms(step) or _is_passed(step)):
             raise ModelFileError("a step of a pipeline is no transformer")
     return Pipeline(named)
 
 
-_REFITTED = ("transformers", "remainder", "n_jobs", "force_int_remainder_cols")
+def _several(parts: Any) -> list[Any]:
+    if type(parts) is not list or len(parts) > _MOST_PARTS:
+        raise ModelFileError(f"there must be a list of at most {_MOST_PARTS} parts")
+    return parts
+
+
+def _transforms(step: Any) -> bool:
+    return hasattr(step, "transform")
+
+
+def _is_passed(step: Any) -> bool:
+    return step is None or (isinstance(step, str) and step == "passthrough")
 
 
 def _columns(transformer: Any) -> Mapping[str, Any]:
     found = common_fields(transformer)
-    params = {k: v for k, v in found["params"].items() if k not in _REFITTED}
     given = {name: (one, own) for name, one, own in transformer.transformers}
     given["remainder"] = (transformer.remainder, [])
     parts, rest = [], [_kept(transformer.remainder, None, []), []]
@@ -76,7 +103,7 @@ def _columns(transformer: Any) -> Mapping[str, Any]:
     row = in_numbers(inputs_of(transformer, np.zeros((1, total))))
     sparse = bool(transformer.sparse_output_)
     more = {"parts": parts, "rest": rest, "sparse": sparse, "row": row}
-    return {**found, "params": params, **more}
+    return {**found, **more}
 
 
 def _kept(original: Any, fitted: Any, places: list[int]) -> Any:
@@ -100,17 +127,19 @@ def _column_transformer(
     row: Any,
 ) -> ColumnTransformer:
     """Fitted to one row, its transformers as they are."""
+    check_features(n_features, names)
+    check_params(ColumnTransformer, params, n_features)
     if not isinstance(row, np.ndarray) or row.shape != (1, n_features):
         raise ModelFileError("a transformer of columns has no row of all of them")
     if type(sparse) is not bool:
         raise ModelFileError("a transformer of columns has no sparse of its own")
-    frozen = [(name, _frozen(one), places) for name, one, _, places in parts]
+    _check_parts(parts, n_features, names)
     remainder, left = rest
-    quiet = {**params, "verbose": False}
-    found = ColumnTransformer(frozen, remainder=_frozen(remainder), **quiet)
-    with without_names():
-        found.fit(row.astype(object))
-    found.verbose = params["verbose"]
+    frozen = [(name, _frozen(one), places) for name, one, _, places in parts]
+    # By this very process, whatever joblib is told elsewhere.
+    own = {**params, "verbose": False, "n_jobs": 1}
+    found = ColumnTransformer(frozen, remainder=_frozen(remainder), **own)
+    found.fit(row.astype(object))
     found.transformers_ = [
         (name, getattr(one, "estimator", one), places)
         for name, one, places in found.transformers_
@@ -122,7 +151,52 @@ def _column_transformer(
     found.remainder = remainder
     found.sparse_output_ = sparse
     note_names(found, n_features, names)
+    set_later(
+        found,
+        n_jobs=None,
+        verbose=params["verbose"],
+        transformers_=_as_given(found, parts, names),
+    )
     return found
+
+
+def _check_parts(parts: Any, n_features: int, names: list[str] | None) -> None:
+    """Columns as they were given must be those that they are."""
+    for name, _, given, places in _several(parts):
+        whole = type(places) is list and all(type(one) is int for one in places)
+        if type(name) is not str or not whole:
+            raise ModelFileError("a part of columns has no name, or no columns")
+        if numbers_of(given, n_features, names or []) != places:
+            raise ModelFileError(f"columns of {name[:40]!r} are others than was given")
+
+
+def _as_given(
+    transformer: ColumnTransformer, parts: list[Any], names: list[str] | None
+) -> list[Any]:
+    """Transformers with columns by name or number, so that others are refused."""
+    columns = {name: given for name, _, given, _ in parts}
+    kinds = {_kind_of(given) for given in columns.values()}
+    found = []
+    for name, one, places in transformer.transformers_:
+        if name != "remainder":
+            found.append((name, one, columns[name]))
+        elif kinds == {str} and names is not None:
+            found.append((name, one, [names[place] for place in places]))
+        elif kinds == {bool}:
+            flags = [place in places for place in range(transformer.n_features_in_)]
+            found.append((name, one, flags))
+        else:
+            found.append((name, one, places))
+    return found
+
+
+def _kind_of(columns: Any) -> Any:
+    """Whether columns were given by names, flags or numbers."""
+    if isinstance(columns, slice):
+        ends = [end for end in (columns.start, columns.stop) if end is not None]
+        return type(ends[0]) if ends else int
+    listed = np.atleast_1d(columns).tolist()
+    return type(listed[0]) if listed else None
 
 
 def _frozen(one: Any) -> Any:
@@ -130,4 +204,6 @@ def _frozen(one: Any) -> Any:
         if one not in _WORDS:
             raise ModelFileError(f"{one[:40]!r} is no transformer")
         return one
+    if not _transforms(one):
+        raise ModelFileError("a part of columns is no transformer")
     return FrozenEstimator(one)

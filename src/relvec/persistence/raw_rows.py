@@ -12,6 +12,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 
+from relvec.model_file import ModelFileError
 from relvec.typing import AnyArray
 
 
@@ -49,9 +50,13 @@ def in_numbers(rows: AnyArray) -> AnyArray:
 
 
 def column_numbers(transformer: Any, columns: Any) -> list[int]:
-    """Of columns given by names, numbers, flags or a slice."""
-    count = transformer.n_features_in_
+    """Of columns of a fitted transformer."""
     names = list(getattr(transformer, "feature_names_in_", ()))
+    return numbers_of(columns, transformer.n_features_in_, names)
+
+
+def numbers_of(columns: Any, count: int, names: list[str]) -> list[int]:
+    """Of columns given by names, numbers, flags or a slice."""
     if isinstance(columns, UserList):
         columns = columns.data  # as scikit-learn 1.6 has the remainder, with a warning
     if isinstance(columns, slice):
@@ -61,10 +66,13 @@ def column_numbers(transformer: Any, columns: Any) -> list[int]:
         first, last = (None if end is None else names.index(end) for end in ends)
         return list(range(first or 0, count if last is None else last + 1))
     listed = [columns] if isinstance(columns, str) else np.atleast_1d(columns).tolist()
+    if not all(isinstance(one, str | int) for one in listed):
+        raise ModelFileError("columns must be names, whole numbers or flags")
     if listed and isinstance(listed[0], bool):
         return [place for place, chosen in enumerate(listed) if chosen]
+    by_name = {name: place for place, name in enumerate(names)}
     return [
-        names.index(one) if isinstance(one, str) else int(one) % count for one in listed
+        by_name[one] if isinstance(one, str) else int(one) % count for one in listed
     ]
 
 

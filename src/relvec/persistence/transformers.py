@@ -21,6 +21,8 @@ from sklearn.preprocessing import (
 from sklearn.utils.validation import check_is_fitted
 
 from relvec.model_file import Kind, ModelFileError
+from relvec.persistence.later import set_later
+from relvec.persistence.params import check_params, kept_params
 from relvec.typing import AnyArray
 
 _SCALERS: dict[Any, tuple[str, ...]] = {
@@ -36,6 +38,14 @@ _SCALERS: dict[Any, tuple[str, ...]] = {
     MaxAbsScaler: ("scale_", "max_abs_", "n_samples_seen_"),
     RobustScaler: ("center_", "scale_"),
 }
+# Where one of these parameters is false nothing is needed, nor fitted.
+_NEEDLESS: dict[str, tuple[str, ...]] = {
+    "mean_": ("with_mean",),
+    "var_": ("with_std",),
+    "scale_": ("with_std", "with_scaling"),
+    "center_": ("with_centering",),
+}
+_TABLE_TYPES = frozenset(np.dtype(letter).str for letter in "?bhiqBHIQefdO")
 _COMMON = ("params", "n_features", "names")
 
 
@@ -52,7 +62,7 @@ def common_fields(transformer: Any) -> dict[str, Any]:
     check_output(transformer)
     names = getattr(transformer, "feature_names_in_", None)
     return {
-        "params": transformer.get_params(deep=False),
+        "params": kept_params(transformer),
         "n_features": transformer.n_features_in_,
         "names": None if names is None else [str(name) for name in names],
     }
@@ -68,89 +78,109 @@ def check_output(transformer: Any) -> None:
         )
 
 
-def note_names(transformer: Any, n_features: Any, names: Any) -> None:
-    """What scikit-learn knows of the features that it has seen."""
+def check_features(n_features: Any, names: Any) -> None:
+    """How many there are, and their names if they have any."""
     if type(n_features) is not int or not 0 < n_features < 2**31:
-        raise ModelFileError(f"n_features is {n_features!r}")
-    transformer.n_features_in_ = n_features
+        raise ModelFileError(f"n_features is {str(n_features)[:40]}")
     if names is None:
         return
     known = isinstance(names, list) and all(isinstance(name, str) for name in names)
     if not known or len(names) != n_features:
         raise ModelFileError("names of features are not as many as features")
-    transformer.feature_names_in_ = np.array(names, dtype=object)
 
 
-def made_with(cls: Any, params: Any) -> Any:
-    """An instance, whose parameters scikit-learn has looked at."""
-    found = cls(**params)
+def note_names(transformer: Any, n_features: int, names: list[str] | None) -> None:
+    """What scikit-learn knows of the features that it has seen."""
+    transformer.n_features_in_ = n_features
+    if names is not None:
+        set_later(transformer, feature_names_in_=np.array(names, dtype=object))
+
+
+def made_with(cls: Any, params: Any, n_features: Any, names: Any) -> Any:
+    """An instance, whose parameters scikit-learn has looked at as well."""
+    check_features(n_features, names)
+    check_params(cls, params, n_features)
+    given = dict(params)
+    if "dtype" in given:
+        given["dtype"] = _scalar_type(given["dtype"])
+    found = cls(**given)
     found._validate_params()
     return found
 
 
+def _scalar_type(name: Any) -> Any:
+    """Of an encoder's table."""
+    if not isinstance(name, str) or name not in _TABLE_TYPES:
+        raise ModelFileError(f"an encoder makes a table of {str(name)[:20]!r}")
+    return np.dtype(name).type
+
+
 def _scaler(cls: Any, attributes: tuple[str, ...]) -> Kind:
     def take(scaler: Any) -> Mapping[str, Any]:
-        fitted = {name: getattr(scaler, name) for name in attributes}
-        return {**common_fields(scaler), "fitted": fitted}
+        found = common_fields(scaler)
+        return {**found, "fitted": {name: getattr(scaler, name) for name in attributes}}
 
     def make(params: Any, n_features: Any, names: Any, fitted: Any) -> Any:
-        scaler = made_with(cls, params)
-        if set(fitted) != set(attributes):
-            raise ModelFileError(f"a scaler has {list(fitted)}")
+        scaler = made_with(cls, params, n_features, names)
+        if type(fitted) is not dict or set(fitted) != set(attributes):
+            raise ModelFileError("a scaler has other attributes than it should")
         for name, value in fitted.items():
-            if isinstance(value, np.ndarray) and value.shape != (n_features,):
+            if not _is_fitted_to(scaler, name, value, n_features):
                 raise ModelFileError(f"{name} is not one for each feature")
             setattr(scaler, name, value)
         note_names(scaler, n_features, names)
         return scaler
 
     name, fields = f"sklearn.{cls.__name__}", (*_COMMON, "fitted")
-    return Kind(name, cls, fields, frozenset(), take, make)
+    return Kind(name, cls, fields, frozenset(), take, make, costly=True)
+
+
+def _is_fitted_to(scaler: Any, name: str, value: Any, n_features: int) -> bool:
+    """Numbers for each feature, or nothing where parameters say so."""
+    if name == "n_samples_seen_" and not isinstance(value, np.ndarray):
+        # A float where scikit-learn has summed weights.
+        return type(value) in (int, float) and 0 <= value < 2**62
+    if value is None:
+        params = scaler.get_params(deep=False)
+        return any(params.get(one) is False for one in _NEEDLESS.get(name, ()))
+    known = isinstance(value, np.ndarray) and value.shape == (n_features,)
+    return known and value.dtype.kind in ("iuf" if name == "n_samples_seen_" else "f")
 
 
 def _encoder(cls: Any) -> Kind:
     def take(encoder: Any) -> Mapping[str, Any]:
         found = common_fields(encoder)
         params = {**found["params"], "dtype": np.dtype(encoder.dtype).str}
-        rare = ("min_frequency", "max_categories")
-        if any(params.get(name) is not None for name in rare):
-            raise ModelFileError(
-                f"{cls.__name__} with {' or '.join(rare)} has no place in a model "
-                "file: leave them out, or keep the model by joblib.dump"
-            )
         return {**found, "params": params, "categories": encoder.categories_}
 
     def make(params: Any, n_features: Any, names: Any, categories: Any) -> Any:
-        given = {**params, "dtype": np.dtype(params["dtype"]).type}
-        if len(categories) != n_features or not all(map(_is_column, categories)):
+        encoder = made_with(cls, params, n_features, names)
+        several = type(categories) is list and len(categories) == n_features
+        if not several or not all(map(_is_column, categories)):
             raise ModelFileError("categories are not those of each feature")
-        encoder = made_with(cls, {**given, "categories": categories})
-        encoder.fit(_table(categories))
+        encoder.categories = categories
+        encoder.fit(_first_row(categories))
         # A table has one type, and its columns may have had several.
         encoder.categories_ = categories
-        encoder.categories = given["categories"]
+        encoder.categories = params["categories"]
         note_names(encoder, n_features, names)
         return encoder
 
     name, fields = f"sklearn.{cls.__name__}", (*_COMMON, "categories")
-    return Kind(name, cls, fields, frozenset(), take, make)
+    return Kind(name, cls, fields, frozenset(), take, make, costly=True)
 
 
 def _is_column(value: Any) -> bool:
     return isinstance(value, np.ndarray) and value.ndim == 1 and len(value) > 0
 
 
-def _table(columns: list[AnyArray]) -> AnyArray:
-    """Each column repeated to the length of the longest."""
-    longest = max(map(len, columns))
-    whole = [np.resize(column, longest) for column in columns]
-    numbers = all(column.dtype.kind in "biuf" for column in whole)
-    if numbers:
-        return np.column_stack(whole)
-    table = np.empty((longest, len(whole)), dtype=object)
-    for place, column in enumerate(whole):
-        table[:, place] = column.tolist()
-    return table
+def _first_row(columns: list[AnyArray]) -> AnyArray:
+    """The first of each: a table of all would be as long as the longest of them."""
+    if all(column.dtype.kind in "biuf" for column in columns):
+        return np.column_stack([column[:1] for column in columns])
+    row = np.empty((1, len(columns)), dtype=object)
+    row[0] = [column.tolist()[0] for column in columns]
+    return row
 
 
 def _imputer() -> Kind:
@@ -165,17 +195,40 @@ def _imputer() -> Kind:
     def make(
         params: Any, n_features: Any, names: Any, statistics: Any, missing: Any
     ) -> Any:
+        imputer = made_with(SimpleImputer, params, n_features, names)
         if not _is_column(statistics) or len(statistics) != n_features:
             raise ModelFileError("statistics are not one for each feature")
-        imputer = made_with(SimpleImputer, params)
+        if (missing is not None) != imputer.add_indicator:
+            raise ModelFileError("what is missing is for add_indicator")
         rows = np.stack([statistics, statistics])
         if missing is not None:
-            rows[1, missing] = imputer.missing_values
-        imputer.fit(rows)
+            rows[1, _checked_places(missing, n_features)] = imputer.missing_values
+        imputer.fit(_in_numbers(rows, imputer))
         imputer.statistics_ = statistics
         note_names(imputer, n_features, names)
         return imputer
 
     fields = (*_COMMON, "statistics", "missing")
     name = "sklearn.SimpleImputer"
-    return Kind(name, SimpleImputer, fields, frozenset(), take, make)
+    return Kind(name, SimpleImputer, fields, frozenset(), take, make, costly=True)
+
+
+def _checked_places(places: Any, count: int) -> AnyArray:
+    """Numbers of features, each once and in order."""
+    known = isinstance(places, np.ndarray) and places.ndim == 1
+    if not known or places.dtype.kind not in "iu":
+        raise ModelFileError("what is missing are no numbers of features")
+    if len(places) and not (places[0] >= 0 and places[-1] < count):
+        raise ModelFileError("what is missing are numbers of other features")
+    if np.any(places[1:] <= places[:-1]):
+        raise ModelFileError("what is missing is not in order")
+    return places
+
+
+def _in_numbers(rows: AnyArray, imputer: SimpleImputer) -> AnyArray:
+    """Constants are kept as objects, even those for tables of numbers."""
+    constant = imputer.strategy == "constant"
+    cells = (imputer.missing_values, *rows.ravel().tolist())
+    if constant and all(isinstance(cell, int | float) for cell in cells):
+        return rows.astype(np.float64)
+    return rows
