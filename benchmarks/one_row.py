@@ -1,16 +1,23 @@
-"""One row at a time: what predictions take beside scikit-learn's validation of X."""
+"""One row at a time: what predictions take beside scikit-learn's validation of X.
+
+And what they take by ONNX in single precision, and how large its files are.
+"""
 
 import argparse
 import sys
+import tempfile
 import time
 import warnings
 from functools import partial
+from pathlib import Path
 
 import numpy as np
+import onnxruntime
 from markdown import figures, table
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from relvec import LSSVC, LSSVR, RVC, RVR
+from relvec.export import to_onnx
 
 ROWS, VECTORS, FEATURES = 400, 75, 5
 BAR = 100.0  # µs beside validation, of predict without anything asked for besides
@@ -104,6 +111,27 @@ def outcomes(calls):
             yield [name, method, vectors, *cells, bar]
 
 
+def by_onnx(calls):
+    """Bytes of a file, µs of a row, and how many times as fast as ``predict`` it is."""
+    settings = onnxruntime.SessionOptions()
+    settings.intra_op_num_threads = 1
+    for name, (model, (X, y), _) in models().items():
+        model.fit(X, y)
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "model.onnx"
+            to_onnx(model, path)
+            size = path.stat().st_size
+            session = onnxruntime.InferenceSession(path, settings)
+        row = {"X": X[:1].astype(np.float32)}
+        tasks = {
+            "predict": partial(model.predict, X[:1]),
+            "onnx": partial(session.run, None, row),
+        }
+        times = measured(tasks, calls)
+        call, run = np.median(times["predict"]), np.median(times["onnx"])
+        yield [name, f"{size:,}", figures(call), figures(run), figures(call / run)]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--calls", type=int, default=4000, help="of every method")
@@ -113,6 +141,9 @@ def main():
     least = ["validation, least", "call, least", "beside it, least", f"≤ {BAR:.0f}"]
     print(f"Microseconds for one row of {FEATURES} features, medians and the least.\n")
     print(table([*header, *least], outcomes(arguments.calls)))
+    print("\nThe same by ONNX, medians.\n")
+    header = ["model", "bytes", "predict", "ONNX", "times as fast"]
+    print(table(header, by_onnx(arguments.calls)))
 
 
 if __name__ == "__main__":
