@@ -8,6 +8,7 @@ what it predicts, as in tests/export, whose models are compared too.
 """
 
 import argparse
+import json
 import sys
 import time
 from functools import partial
@@ -119,12 +120,25 @@ def batches(models, size):
     yield batch
 
 
+def read(path):
+    """What an earlier run has found, which need not be done again."""
+    if path is None or not path.exists():
+        return []
+    return [tuple(one) for one in json.loads(path.read_text())]
+
+
+def write(path, results):
+    if path is not None:
+        path.write_text(json.dumps(results))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=10_000)
     parser.add_argument("--only", nargs="*", help="kinds or names of models")
     parser.add_argument("--every", action="store_true", help="form with every kernel")
     parser.add_argument("--worst", type=int, default=20, help="models to list")
+    parser.add_argument("--json", type=Path, help="where to keep, and to go on from")
     options = parser.parse_args()
     compilers = [name for name in ("gcc", "clang") if not missing(name)]
     chosen = [
@@ -133,12 +147,15 @@ def main():
         if not options.only
         or any(word in f"{one[0]} {one[1]}" for word in options.only)
     ]
-    results, begun = [], time.perf_counter()
-    for number, batch in enumerate(batches(chosen, 25)):
+    known = read(options.json)
+    left = [one for one in chosen if one[:2] not in {entry[:2] for entry in known}]
+    results, begun = list(known), time.perf_counter()
+    for number, batch in enumerate(batches(left, 10)):
         results += compare(batch, options.rows, compilers)
+        write(options.json, results)
         seconds = time.perf_counter() - begun
-        done = min(25 * (number + 1), len(chosen))
-        print(f"{done} of {len(chosen)} models, {seconds:.0f} s", file=sys.stderr)
+        done = min(10 * (number + 1), len(left))
+        print(f"{done} of {len(left)} models, {seconds:.0f} s", file=sys.stderr)
     print(f"{len(chosen)} models, {options.rows} rows each\n")
     report(results, options.worst)
 
