@@ -83,7 +83,8 @@ def test_an_error_in_the_items_ends_all_work(n_threads, error):
     with pytest.raises(error):
         list(in_order(str, items(), n_threads))
 
-    assert threading.active_count() == before
+    # Threads of others may end meanwhile.
+    assert threading.active_count() <= before
 
 
 def test_threads_end_with_a_reader_who_stops_early():
@@ -93,7 +94,8 @@ def test_threads_end_with_a_reader_who_stops_early():
     assert threading.active_count() > before
     results.close()
 
-    assert threading.active_count() == before
+    # Threads of others may end meanwhile.
+    assert threading.active_count() <= before
 
 
 def test_sums_do_not_depend_on_the_number_of_threads():

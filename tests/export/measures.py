@@ -70,8 +70,10 @@ class Said:
         if precision == "float32":
             near = known[~far_rows(known)]
             spread = 1.0 if name == "probabilities" else np.ptp(near)
-            # What double precision does not know cannot be asked of single precision.
-            least = DOUBLE / SINGLE * scale
+            # What double precision does not know cannot be asked of single precision;
+            # nor can it be where a regression far away is a small difference.
+            share = np.where(far_rows(known) & (known.ndim == 1), 1.0, DOUBLE / SINGLE)
+            least = share.reshape(-1, *(1,) * (known.ndim - 1)) * scale
             scale = np.maximum(np.maximum(np.abs(known), spread), least)
         relative = error / np.maximum(scale, np.finfo(np.float64).tiny)
         if self.surest is not None:

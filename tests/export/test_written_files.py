@@ -12,10 +12,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from export.instances import cancelling, classes, fit, fitted, regression
 from export.measures import rows_about, said
 from export.runners import by_c, by_onnx, compiled, loaded, missing, ran
-from relvec import LSSVR, RVC, RVR
+from relvec import LSSVR, RVC, RVR, Softmax
 from relvec.export import to_c, to_onnx, to_python
+from relvec.export.evaluation import evaluated
 from relvec.export.plan import Plan
-from relvec.kernels import Polynomial
+from relvec.kernels import Laplacian, Polynomial
 
 ODD = [
     "*/ int main;",
@@ -72,6 +73,24 @@ def test_a_polynomial_far_from_zero_keeps_its_promise():
     expected = said(case.model, rows)
 
     expected.check(by_onnx(Plan.of(case.model, "mean+std", "float32"), rows), "float32")
+
+
+def test_variances_too_small_for_single_precision_are_none():
+    X, y = classes(3, 1e3)
+    kernel = Laplacian([0.7, 1.4, 2.0])
+    case = fit(RVC(kernel=kernel, multi_class=Softmax(priors="each")), X, y)
+    steps = np.linspace(0.5, 1.5, 400)[:, None]
+    rows = X.mean(axis=0) + steps * np.array([-12.2, -34.8, 21.0])
+    rows = rows.astype(np.float32).astype(np.float64)
+    plan = Plan.of(case.model, "auto", "float32")
+    assert plan.arithmetic is np.float32
+
+    _, covariance = case.model.model_.latent(rows)
+    assert (covariance[:, 0, 0] < 1e-45).any(), "or there is nothing to test"
+    expected = case.model.predict_proba(rows)
+    found = evaluated(plan.program, rows, np.float32)["probabilities"]
+    assert_allclose(found, expected, atol=1e-5)
+    assert_allclose(by_onnx(plan, rows)["probabilities"], expected, atol=1e-5)
 
 
 @pytest.mark.parametrize("compiler", COMPILERS)

@@ -6,6 +6,7 @@ The formulas are those of ``relvec.likelihoods.covariances``, entry by entry.
 from relvec.export.expressions import (
     Expression,
     at_least,
+    at_most,
     concatenated,
     constant,
     elementwise,
@@ -68,7 +69,10 @@ def _lower_root(covariance: Matrix) -> Matrix:
             if i == j:
                 L[i][j] = sqrt(at_least(left, 0.0))
             else:
-                L[i][j] = left / _floored(L[j][j], covariance[j][j])
+                share = left / _floored(L[j][j], covariance[j][j])
+                # Where variances are too small for single precision, it could be any.
+                most = sqrt(at_least(covariance[i][i], 0.0))
+                L[i][j] = at_most(at_least(share, -most), most)
     return L
 
 
