@@ -30,6 +30,8 @@ class Functions(Protocol):
     def positive_definite(self) -> bool: ...  # those of one kernel, known to be so
     @property
     def compact(self) -> bool: ...  # they vanish at a distance: ``values`` are sparse
+    @property
+    def anywhere(self) -> Kernel | None: ...  # that of a process of such functions
     def __len__(self) -> int: ...
 
     def values(self, X: AnyArray) -> Any:
@@ -59,6 +61,10 @@ class Group:
     @property
     def compact(self) -> bool:
         return self.kernel.compact
+
+    @property
+    def anywhere(self) -> Kernel | None:
+        return self.kernel if self.positive_definite else None
 
     def values(self, X: AnyArray) -> Any:
         return self.kernel(X, self.centres)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.testing import assert_array_equal
 
 from export.instances import fitted
-from relvec.basis import Basis
+from relvec.basis import Basis, evaluated
 from relvec.export.plan import Plan
 from relvec.lssvm import LeastSquaresModel
 from relvec.lssvm.dual import DualSpread
@@ -143,7 +143,7 @@ def sizes(model, rows):
 @sizes.register
 def _(model: FittedModel, rows):
     terms = np.abs(model.basis(rows)) @ np.abs(model.posterior.mean.T)
-    return terms.max(axis=1) + abs(model.offset)
+    return terms.max(axis=1) + abs(model.offset) + gained(model, rows)
 
 
 @sizes.register
@@ -166,7 +166,37 @@ def spreads(model, rows, std):
 @spreads.register
 def _(model: FittedModel, rows, std):
     terms = np.abs(model.basis(rows)) @ np.abs(model.posterior.whitener[0].T)
-    return np.sqrt(np.sum(terms**2, axis=1) + model.family.noise_variance)
+    own = np.sqrt(np.sum(terms**2, axis=1) + model.family.noise_variance)
+    return own + unknown(model, rows) / std
+
+
+def unknown(model, rows):
+    """Of a process far from the data, in which a prior's variance is cancelled."""
+    found = model.surroundings
+    if found is None:
+        return 0.0
+    explained = np.sum(_turned(model, rows) ** 2, axis=1)
+    prior = found.pivots.kernel.diagonal(rows)
+    return found.power * found.amplitude.max() * (prior + explained)
+
+
+def gained(model, rows):
+    """Of means far from the data, whose share is such a difference as well."""
+    found = model.surroundings
+    if found is None or found.mean is None:
+        return 0.0
+    explained = _turned(model, rows) ** 2 @ (1 / found.determined)
+    return found.mean_power * np.abs(found.mean).max() * (1 + explained)
+
+
+def _turned(model, rows):
+    """Sums of absolute values."""
+    found, pivots = model.surroundings, model.surroundings.pivots
+    own = np.abs(evaluated(pivots.kernel, rows, pivots.centres))
+    own = own @ np.abs(found.by_pivots.T)
+    shared = found.by_functions.shape[1]
+    functions = np.abs(model.basis(rows))[:, len(model.basis) - shared :]
+    return own + functions @ np.abs(found.by_functions.T)
 
 
 @spreads.register

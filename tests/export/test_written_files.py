@@ -78,7 +78,8 @@ def test_a_polynomial_far_from_zero_keeps_its_promise():
 def test_variances_too_small_for_single_precision_are_none():
     X, y = classes(3, 1e3)
     kernel = Laplacian([0.7, 1.4, 2.0])
-    case = fit(RVC(kernel=kernel, multi_class=Softmax(priors="each")), X, y)
+    scheme = Softmax(priors="each")
+    case = fit(RVC(kernel=kernel, multi_class=scheme, uncertainty="plain"), X, y)
     steps = np.linspace(0.5, 1.5, 400)[:, None]
     rows = X.mean(axis=0) + steps * np.array([-12.2, -34.8, 21.0])
     rows = rows.astype(np.float32).astype(np.float64)

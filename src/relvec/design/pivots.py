@@ -4,7 +4,7 @@ Pivoted partial Cholesky: with pivot rows Z and CCᵀ = k(Z, Z), the features
 f(x) = C⁻¹k(Z, x) reproduce the kernel, k(x, z) ≈ f(x)ᵀf(z), with an error of at most
 √(d(x)d(z)), where d(x) = k(x, x) − ‖f(x)‖² ≥ 0 is known for every row. Pivots are added
 where d exceeds the tolerance: in batches of the worst rows, each batch factored by
-LAPACK's own pivoted Cholesky.
+LAPACK's own pivoted Cholesky; or a few, one at a time.
 """
 
 from dataclasses import dataclass, field
@@ -60,6 +60,35 @@ class Pivots:
         """d(x) of every row, given its features."""
         explained = np.einsum("nr,nr->n", features, features)
         return self.kernel.diagonal(X) - explained
+
+    def truncated(self, most: int) -> "Pivots":
+        """The first of them."""
+        if len(self) <= most:
+            return self
+        factor = np.ascontiguousarray(self.factor[:most, :most])
+        return Pivots(self.kernel, self.rows[:most], factor)
+
+    def greedy(self, X: AnyArray, most: int, tol: float) -> "Pivots":
+        """With rows of X, one at a time where most is left, until there are so many."""
+        size = len(self)
+        features = np.empty((len(X), max(most, size)))
+        features[:, :size] = self.features(X)
+        residual = self.residual(X, features[:, :size])
+        chosen: list[int] = []
+        while size < most and len(X):
+            worst = int(np.argmax(residual))
+            if residual[worst] <= tol:
+                break
+            values = evaluated(self.kernel, X, X[worst : worst + 1])[:, 0]
+            values -= features[:, :size] @ features[worst, :size]
+            features[:, size] = values / np.sqrt(residual[worst])
+            residual -= features[:, size] ** 2
+            chosen.append(worst)
+            size += 1
+        factor = np.zeros((size, size))
+        factor[: len(self), : len(self)] = self.factor
+        factor[len(self) :] = np.tril(features[chosen, :size], len(self))
+        return Pivots(self.kernel, np.concatenate([self.rows, X[chosen]]), factor)
 
     def extended(self, X: AnyArray, features: Array, tol: float) -> "Pivots":
         """With those of the rows X that bring all their d(x) below the tolerance."""

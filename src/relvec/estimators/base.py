@@ -73,6 +73,7 @@ class SparseKernelModel(KernelModel):
         as_learning(self.kernel_learning, self.kernel)
         check_flag("warm_start", self.warm_start)
         check_choice("design", self.design, DESIGNS)
+        check_choice("uncertainty", self.uncertainty, ("augmented", "plain"))
         check_candidates(self.candidates)
         self._check_partition(self.partition)
         check_positive("tol", self.tol)
@@ -193,6 +194,7 @@ class SparseKernelModel(KernelModel):
             tol=self.tol,
             limits=Limits(self.max_iter, deadline),
             seed=rows.seed,
+            augmented=self.uncertainty == "augmented",
         )
 
     def _centres(self, rows: TrainingRows) -> Centres:

@@ -168,6 +168,7 @@ warm_start, memory_budget, random_state, verbose : object
         candidates: Any = "auto",
         partition: Any = None,
         partition_size: Any = "auto",
+        uncertainty: str = "augmented",
         tol: float = _DEFAULT_TOL,
         max_iter: int = 10_000,
         max_seconds: float | None = None,
@@ -188,6 +189,7 @@ warm_start, memory_budget, random_state, verbose : object
         self.candidates = candidates
         self.partition = partition
         self.partition_size = partition_size
+        self.uncertainty = uncertainty
         self.tol = tol
         self.max_iter = max_iter
         self.max_seconds = max_seconds

@@ -216,6 +216,7 @@ Incremental or WorkingSet, optional
         candidates: Any = "auto",
         partition: Any = None,
         partition_size: Any = "auto",
+        uncertainty: str = "augmented",
         noise_variance: Any = "estimate",
         tol: float = 1e-4,
         max_iter: int = 10_000,
@@ -236,6 +237,7 @@ Incremental or WorkingSet, optional
         self.candidates = candidates
         self.partition = partition
         self.partition_size = partition_size
+        self.uncertainty = uncertainty
         self.noise_variance = noise_variance
         self.tol = tol
         self.max_iter = max_iter

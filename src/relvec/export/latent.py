@@ -18,6 +18,7 @@ from relvec.export.expressions import (
 from relvec.export.functions import FunctionValues
 from relvec.export.kernels import values
 from relvec.export.pairs import Pairs
+from relvec.export.surroundings import Unknown
 from relvec.lssvm import LeastSquaresModel
 from relvec.lssvm.dual import DualSpread
 from relvec.lssvm.ridge import RidgeSpread
@@ -34,11 +35,17 @@ class Latent:
     functions: FunctionValues
     pairs: Pairs
     model: Any
+    unknown: Unknown | None = None  # far from the data
 
     @property
     def variance(self) -> Expression:
         """(K,), or (1,) where all outputs share it."""
         return _variance(self.model, self)
+
+    @property
+    def coupled(self) -> bool:
+        """Whether outputs have a covariance; without functions they have none."""
+        return isinstance(self.model.posterior, CoupledPosterior)
 
     @property
     def covariance(self) -> list[list[Expression]]:
@@ -47,7 +54,14 @@ class Latent:
         n_outputs, size = posterior.mean.shape
         whitener = posterior.whitener[0].reshape(n_outputs * size, n_outputs, size)
         turned = [self.functions.times(whitener[:, k].T) for k in range(n_outputs)]
-        return [[(one * two).sum() for two in turned] for one in turned]
+        found = [[(one * two).sum() for two in turned] for one in turned]
+        if self.unknown is None:
+            return found
+        own = concatenated([found[k][k].wider(0) for k in range(n_outputs)])
+        wider = self.unknown.variance(own)
+        for k in range(n_outputs):
+            found[k][k] = wider.take([k]).sum()
+        return found
 
 
 @singledispatch
@@ -60,7 +74,10 @@ def latent(model: Any, pairs: Pairs) -> Latent:
 def _(model: FittedModel, pairs: Pairs) -> Latent:
     functions = FunctionValues.of(model.basis, pairs)
     mean = functions.times(model.posterior.mean.T) + model.offset
-    return Latent(mean, functions, pairs, model)
+    if model.surroundings is None:
+        return Latent(mean, functions, pairs, model)
+    unknown = Unknown.of(model.surroundings, functions, pairs)
+    return Latent(unknown.mean(mean), functions, pairs, model, unknown)
 
 
 @latent.register
@@ -78,11 +95,12 @@ def _variance(model: Any, of: Latent) -> Expression:
 @_variance.register
 def _(model: FittedModel, of: Latent) -> Expression:
     posterior = model.posterior
-    if isinstance(posterior, CoupledPosterior):
+    if of.coupled:
         covariance = of.covariance
         return concatenated([covariance[k][k].wider(0) for k in range(len(covariance))])
     each = [of.functions.squares(one.T) for one in posterior.whitener]
-    return concatenated([one.wider(0) for one in each])
+    known = concatenated([one.wider(0) for one in each])
+    return known if of.unknown is None else of.unknown.variance(known)
 
 
 @_variance.register

@@ -103,7 +103,7 @@ def _(family: TwoClasses, of: Latent, *, std: bool) -> Outputs:
 @_of_family.register
 def _(family: Probit, of: Latent, *, std: bool) -> Outputs:
     coding = family.likelihood.coding
-    if family.coupled:
+    if of.coupled:
         p = probit_of_covariance(of.mean, of.covariance, coding)
     else:
         # Contrasts have one variance in common; so have differences of classes.
@@ -143,7 +143,7 @@ def _largest_ratio(model: FittedModel) -> float:
 
 @_of_family.register
 def _(family: Logit, of: Latent, *, std: bool) -> Outputs:
-    if family.coupled:
+    if of.coupled:
         p = softmax_of_covariance(of.mean, of.covariance)
     else:
         p = softmax_of_variances(of.mean, of.variance)

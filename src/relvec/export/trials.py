@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from relvec.modelling import trial_rows
+from relvec.modelling import known_places, trial_rows
 from relvec.typing import Array
 
 # Of the largest of a feature: so far from zero no rounding makes a row negative.
@@ -16,7 +16,7 @@ def tried_rows(model: Any, count: int) -> Array:
 
     Kernels of counts know no others.
     """
-    rows, centres = trial_rows(model, count), model.centres
+    rows, centres = trial_rows(model, count), known_places(model)
     if centres.dtype == object or centres.size == 0 or np.min(centres) < 0:
         return rows
     return np.maximum(np.abs(rows), _LEAST * np.max(centres, axis=0))

@@ -140,7 +140,7 @@ class Judged:
     def _left_out(
         self, rows: Indices | slice, eta: Array, variance: Array
     ) -> tuple[Array, Array]:
-        seen = self._seen
+        seen = self.observations
         # A row of less than one observation has no more to leave.
         once = seen.precision / np.maximum(self.sample_weight, 1.0)[:, None]
         precision = np.broadcast_to(once, self.y.shape)[rows]
@@ -153,7 +153,8 @@ class Judged:
         return self.with_rows[0]
 
     @cached_property
-    def _seen(self) -> PseudoObservations:
+    def observations(self) -> PseudoObservations:
+        """What the data are to the model."""
         return self.likelihood.pseudo_observations(
             self.y, self._eta, self.sample_weight
         )

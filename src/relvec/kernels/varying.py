@@ -9,7 +9,7 @@ rows or centres, which are products of matrices.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -34,6 +34,15 @@ class Varying:
 
     def __len__(self) -> int:
         return len(self.centres)
+
+    @property
+    def anywhere(self) -> Radial | None:
+        """The kernel with the middle of all length scales; None without any."""
+        if not (len(self) and self.kernel.positive_definite):
+            return None
+        scales = np.exp(np.mean(np.log(self.scales), axis=0))
+        scale = scales if len(scales) > 1 else float(scales[0])
+        return replace(self.kernel, length_scale=scale, width=None)
 
     def values(self, X: AnyArray) -> Array:
         """(n_rows, n)."""

@@ -50,7 +50,7 @@ def landmark_pivots(
     ``relevant`` are those of the rows drawn that a sparse model of the kernel keeps.
     """
     if not isinstance(landmarks, str):
-        pivots = _truncated(_pivots(kernel, as_rows(landmarks)), rank)
+        pivots = _pivots(kernel, as_rows(landmarks)).truncated(rank)
         return pivots, np.full(len(pivots), -1)
     times = {"kmeans": _ROWS_PER_MEAN, "pivoted": _ROWS_PER_PIVOT, "uniform": 1}
     drawn, indices = _drawn(rows, times.get(landmarks, len(rows)) * rank)
@@ -65,7 +65,7 @@ def landmark_pivots(
         place = {int(index): at for at, index in enumerate(indices)}
         found = [place[int(index)] for index in relevant(kernel)] or [0]
         drawn, indices = drawn[found], indices[found]
-    pivots = _truncated(_pivots(kernel, drawn), rank)
+    pivots = _pivots(kernel, drawn).truncated(rank)
     return pivots, _named(pivots, drawn, indices)
 
 
@@ -129,7 +129,7 @@ def _greedy(
     least = max(least, _INDEPENDENT * _scale(kernel, X))
     first = first_batch(len(X), rank, seed)
     pivots, _ = choose_pivots(Pivots.none(kernel, X), X, least, rank, first)
-    pivots = _truncated(pivots, rank)
+    pivots = pivots.truncated(rank)
     return pivots, _named(pivots, X, indices)
 
 
@@ -138,14 +138,6 @@ def _pivots(kernel: Kernel, candidates: AnyArray) -> Pivots:
     start = Pivots.none(kernel, candidates)
     least = _INDEPENDENT * _scale(kernel, candidates)
     return start.extended(candidates, np.empty((len(candidates), 0)), least)
-
-
-def _truncated(pivots: Pivots, most: int) -> Pivots:
-    """The first of them."""
-    if len(pivots) <= most:
-        return pivots
-    factor = np.ascontiguousarray(pivots.factor[:most, :most])
-    return Pivots(pivots.kernel, pivots.rows[:most], factor)
 
 
 def _scale(kernel: Kernel, X: AnyArray) -> float:

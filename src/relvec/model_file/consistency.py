@@ -17,6 +17,7 @@ from relvec.model_file.functions import (
     check_kernel,
     check_kernels,
     check_labels,
+    check_surroundings,
 )
 from relvec.modelling import (
     FittedModel,
@@ -71,6 +72,8 @@ def checked_fitted(model: FittedModel) -> FittedModel:
     expected.words("remarks", model.remarks)
     if model.partition is not None:
         _check_partition(model.partition)
+    if model.surroundings is not None:
+        check_surroundings(model.surroundings, n_outputs, size, n_features)
     if isinstance(model.family, Regression):
         return model
     likelihood = model.family.likelihood  # type: ignore[attr-defined]

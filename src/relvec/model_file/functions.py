@@ -12,6 +12,7 @@ from relvec.kernels.radial import Radial
 from relvec.kernels.varying import Varying
 from relvec.model_file import expected
 from relvec.modelling import Features
+from relvec.modelling.surroundings import Surroundings
 
 # Contrasts and pairs of K classes are K² numbers, which are in no file.
 _MOST_CLASSES = 2048
@@ -62,6 +63,25 @@ def _check_varying(group: Varying, n_features: int) -> None:
         seen = len(chosen_columns(kernel.columns, n_features))
     if group.scales.shape[1] not in (1, seen) or not np.all(group.scales > 0):
         raise expected.refuse("scales", "positive, one for all or each feature")
+
+
+def check_surroundings(found: Any, n_outputs: int, size: int, n_features: int) -> None:
+    """What a model of so many kernel functions does not know."""
+    expected.is_a("surroundings", found, Surroundings)
+    _check_group(expected.is_a("pivots", found.pivots, Group), n_features)
+    pivots = len(found.pivots)
+    expected.reals("by_pivots", found.by_pivots, (None, pivots))
+    shared = size if np.size(found.by_functions) else 0
+    expected.reals("by_functions", found.by_functions, (len(found.by_pivots), shared))
+    expected.reals("amplitude", found.amplitude, (n_outputs,))
+    expected.reals("determined", found.determined, (len(found.by_pivots),))
+    expected.positive("power", found.power)
+    expected.positive("mean_power", found.mean_power)
+    if found.mean is not None:
+        expected.reals("mean", found.mean, (n_outputs,))
+    signs = np.all(found.amplitude >= 0) and np.all(found.determined > 0)
+    if not signs or isinstance(found.pivots.kernel, Columns):
+        raise expected.refuse("surroundings", "a process with a variance")
 
 
 def check_kernel(kernel: Any) -> None:

@@ -65,7 +65,7 @@ from relvec.modelling.training_rows import (
     targets_of,
 )
 from relvec.modelling.training_set import TrainingSet
-from relvec.modelling.trial_rows import trial_rows
+from relvec.modelling.trial_rows import known_places, trial_rows
 
 __all__ = [
     "AT_ROWS",
@@ -117,6 +117,7 @@ __all__ = [
     "in_blocks",
     "is_one_against",
     "judged",
+    "known_places",
     "latent_of",
     "logged",
     "logger",

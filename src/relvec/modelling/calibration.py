@@ -10,6 +10,8 @@ from dataclasses import replace
 import numpy as np
 
 from relvec.evidence import Solver
+from relvec.linalg import single_threaded
+from relvec.modelling.augmentation import surroundings
 from relvec.modelling.families import LeftOut
 from relvec.modelling.fitted import FittedModel
 from relvec.modelling.leave_one_out import judged
@@ -24,11 +26,13 @@ _ARRAYS = 8  # of rows and functions at a time
 def calibrated(
     model: FittedModel, spec: Specification, data: TrainingSet
 ) -> FittedModel:
-    """The model with the predictions of its family corrected."""
+    """The model with the predictions of its family corrected.
+
+    And with what it does not know far from these rows, if that is asked for.
+    """
     rows = data.rows
     known = rows.in_memory or len(rows.sample.indices) > 0
-    estimated = model.fit.likelihood.parameter_ceiling is not None
-    if not known or (estimated and noise_has_prior(spec.solver)):
+    if not known:
         return model
     size = 8 * _ARRAYS * (len(model.basis) + rows.n_features + 1)
     part = data.drawn(min(_MOST_ROWS, max(1, int(spec.budget.bytes // size))))
@@ -44,7 +48,13 @@ def calibrated(
         n_functions=seen.functions.shape[1],
         n_observations=model.fit.n_observations,
     )
-    return replace(model, family=model.family.calibrated(left_out))
+    estimated = model.fit.likelihood.parameter_ceiling is not None
+    if not (estimated and noise_has_prior(spec.solver)):
+        model = replace(model, family=model.family.calibrated(left_out))
+    if not spec.augmented:
+        return model
+    with single_threaded():
+        return replace(model, surroundings=surroundings(model, part, seen, left_out))
 
 
 def noise_has_prior(solver: Solver) -> bool:

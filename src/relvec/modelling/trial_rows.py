@@ -5,10 +5,18 @@ from typing import Any
 import numpy as np
 
 from relvec.chance import generator
-from relvec.typing import Array
+from relvec.typing import AnyArray, Array
 
 # How far from one centre towards another, and a little beyond it.
 _FURTHEST = 1.25
+
+
+def known_places(model: Any) -> AnyArray:
+    """Centres of a model, or of the constant alone the pivots about it."""
+    surroundings = getattr(model, "surroundings", None)
+    if len(model.centres) or surroundings is None:
+        return model.centres
+    return surroundings.pivots.centres
 
 
 def trial_rows(model: Any, count: int = 8, *, seed: int = 0) -> Array:
@@ -18,7 +26,7 @@ def trial_rows(model: Any, count: int = 8, *, seed: int = 0) -> Array:
     centres: then rows are those of unit normal features.
     """
     chance, number = generator(seed), model.features.number
-    centres = model.centres
+    centres = known_places(model)
     noise = chance.standard_normal((count, number))
     if centres.ndim != 2 or centres.shape[1] != number or len(centres) == 0:
         return noise

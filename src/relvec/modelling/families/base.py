@@ -55,6 +55,16 @@ class Family(Protocol):
     def calibrated(self, left_out: LeftOut) -> "Family":
         """The same with predictions as uncertain as rows left out ask for."""
 
+    def as_calibrated(self, likelihood: Likelihood) -> Likelihood:
+        """The likelihood that was fitted, with as much noise as this has come to."""
+
+    def prior_mean(self, left_out: LeftOut, at: Array, variance: Array) -> Array | None:
+        """What is to be added to latent values (K,) where nothing is known of them.
+
+        They are ``at`` there, and as uncertain as ``variance`` (K,) says. None is
+        nothing at all.
+        """
+
     def output_weights(self, mean: Array) -> Array:
         """Weights (outputs, n) of the model as users know them, functions last."""
 

@@ -6,6 +6,7 @@ from functools import cached_property, lru_cache
 from typing import ClassVar
 
 import numpy as np
+from scipy.optimize import root
 from scipy.special import kolmogi, logit, ndtr, ndtri
 
 from relvec.likelihoods import (
@@ -69,16 +70,43 @@ class ClassFamily(ABC):
         return self
 
     def calibrated(self, left_out: LeftOut) -> "ClassFamily":
-        codes = self.outputs(np.arange(len(self.labels)))
-        squares = ((left_out.targets[:, None] - codes) ** 2).sum(axis=2)
         losses = Losses(
             fitted=as_log_p(self.decision(*left_out.fitted)),
             left_out=as_log_p(self.decision(left_out.mean, left_out.variance)),
-            classes=np.argmin(squares, axis=1),
+            classes=self._classes(left_out.targets),
             weight=left_out.weight,
             spent=left_out.n_parameters / left_out.n_observations,
         )
         return replace(self, doubt=losses.doubt())
+
+    def _classes(self, targets: Array) -> Indices:
+        """Indices of classes (N,) for their outputs."""
+        codes = self.outputs(np.arange(len(self.labels)))
+        return np.argmin(((targets[:, None] - codes) ** 2).sum(axis=2), axis=1)
+
+    def as_calibrated(self, likelihood: Likelihood) -> Likelihood:
+        return likelihood
+
+    def prior_mean(self, left_out: LeftOut, at: Array, variance: Array) -> Array | None:
+        """So much that classes are as probable as they are frequent."""
+        n_classes = len(self.labels)
+        classes = self._classes(left_out.targets)
+        count = np.bincount(classes, left_out.weight, n_classes)
+        # Half a row for a class of which none was drawn.
+        log_odds = np.log(np.maximum(count, 0.5))
+        # Of as many outputs as classes, one direction tells nothing.
+        free = np.eye(len(at)) if len(at) < n_classes else contrasts(n_classes)
+        spread = variance[None]
+        if self.coupled:
+            spread = np.diag(variance)[None]
+
+        def excess(moved: Array) -> Array:
+            log_p = as_log_p(self.decision((at + free @ moved)[None], spread))[0]
+            apart = log_p - log_odds
+            return np.asarray(apart[1:] - apart[0])
+
+        found = root(excess, -free.T @ at)
+        return np.asarray(free @ found.x) if found.success else None
 
     def output_weights(self, mean: Array) -> Array:
         return mean

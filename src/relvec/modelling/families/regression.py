@@ -71,6 +71,15 @@ class Regression:
         )
         return replace(self, noise_variance=noise)
 
+    def as_calibrated(self, likelihood: Likelihood) -> Likelihood:
+        assert not isinstance(self.noise_variance, str)
+        # What is left of its noise is in range, as that of the fit was.
+        precision = np.array([1 / self.noise_variance])
+        return likelihood.with_parameters(np.log(precision))
+
+    def prior_mean(self, left_out: LeftOut, at: Array, variance: Array) -> Array | None:
+        return None
+
     def output_weights(self, mean: Array) -> Array:
         return mean[0]
 
