@@ -10,23 +10,23 @@ p     the least from 1 on with which rows of the data gain no more by it on aver
       a fifth of an observation's variance: a few pivots leave much of rows that many
       others surround, and p tells these from rows that are surrounded by none
 mean  of classes what makes them as probable as they are frequent where nothing is
-      known; with a power that leaves a hundredth of it to rows of the data, if one does
+      known; with a power that leaves a hundredth of it to rows of the data
 
 A pivot says nothing of how well others describe it: without itself (K⁻¹)ᵢᵢ⁻¹ is left.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
-from scipy.linalg import eigh
-from scipy.optimize import brentq, minimize_scalar
+from scipy.optimize import brentq
 
 from relvec.basis import Basis, Group, as_rows
 from relvec.design.pivots import Pivots
 from relvec.kernel_learning import Judged
 from relvec.kernels import Kernel
 from relvec.kernels.mixture import Mixture
+from relvec.modelling.amplitude import observed_process
 from relvec.modelling.families import LeftOut
 from relvec.modelling.fitted import FittedModel
 from relvec.modelling.leave_one_out import equal_pairs
@@ -46,9 +46,6 @@ _INDEPENDENT = 1e-4
 _ROOM = 0.2
 _MEAN_ROOM = 0.01  # of the mean, that rows of the data may gain on average
 _LARGEST_POWER = 256.0  # beyond, nothing but ρ = 1 counts
-_LEAST_SHARE = 1e-9  # d that is not known to be more: by it is divided
-# About the mean square of the targets: log a, in nats, and steps of its grid.
-_LOG_RANGE, _GRID = (-12.0, 25.0), 38
 
 
 def surroundings(
@@ -68,8 +65,11 @@ def surroundings(
         return None
     # Noise that was raised holds what rows left out were missing, not to count twice.
     seen = replace(seen, likelihood=model.family.as_calibrated(seen.likelihood))
-    observed = _Observed.of(pivots, X, seen, model.fit.n_observations)
-    amplitude = observed.amplitude(pooled=model.posterior.prior_precision.ndim == 1)
+    pooled = model.posterior.prior_precision.ndim == 1
+    count = model.fit.n_observations
+    observed, amplitude = observed_process(
+        pivots.features(X), seen, count, pooled=pooled
+    )
     vectors, determined = observed.directions(float(amplitude.mean()))
     turned = np.sqrt(determined)[:, None] * (vectors.T @ pivots.whitener)
     plain = Surroundings(
@@ -134,73 +134,6 @@ def _typical(kernel: Kernel, X: AnyArray) -> float:
     return float(kernel.diagonal(X).mean())
 
 
-@dataclass(frozen=True)
-class _Observed:
-    """What the pseudo-observations of a model say of the features of pivots."""
-
-    eigenvalues: Array  # (K or 1, r) of FᵀBF
-    eigenvectors: Array  # (K or 1, r, r)
-    targets: Array  # (K, r) t̂ᵀBF in these
-    squares: Array  # (K,) mean of t̂²
-
-    @classmethod
-    def of(cls, pivots: Pivots, X: AnyArray, seen: Judged, count: float) -> "_Observed":
-        """Of some rows, that stand for ``count`` observations."""
-        features, observations = pivots.features(X), seen.observations
-        precision = observations.precision * (count / seen.sample_weight.sum())
-        total = np.broadcast_to(precision, observations.target.shape)
-        mean = (total * observations.target).sum(axis=0) / total.sum(axis=0)
-        target = observations.target - mean
-        moments = [features.T @ (b[:, None] * features) for b in precision.T]
-        each = [eigh(one) for one in moments]
-        values = np.array([np.maximum(one, 0.0) for one, _ in each])
-        vectors = np.array([one for _, one in each])
-        pulled = (total * target).T @ features
-        return cls(
-            values,
-            vectors,
-            np.einsum("kr,krs->ks", pulled, vectors * np.ones((len(pulled), 1, 1))),
-            (total * target**2).sum(axis=0) / total.sum(axis=0),
-        )
-
-    def amplitude(self, *, pooled: bool) -> Array:
-        """a (K,) of most evidence, the same for all outputs if it is pooled."""
-        outputs = range(len(self.targets))
-        sets = [tuple(outputs)] if pooled else [(k,) for k in outputs]
-        each = [self._of_most_evidence(one) for one in sets]
-        return np.full(len(self.targets), each[0]) if pooled else np.array(each)
-
-    def _of_most_evidence(self, outputs: tuple[int, ...]) -> float:
-        values = np.broadcast_to(self.eigenvalues, self.targets.shape)[list(outputs)]
-        targets = self.targets[list(outputs)] ** 2
-
-        def loss(log_a: float) -> float:
-            """−2 log N(t̂ | 0, B⁻¹ + aFFᵀ), but for what does not depend on a."""
-            a = np.exp(log_a)
-            return float(np.sum(np.log1p(a * values) - targets * a / (1 + a * values)))
-
-        square = float(self.squares[list(outputs)].mean())
-        return np.exp(_least(loss, np.log(square))) if square > 0 else 0.0
-
-    def directions(self, a: float) -> tuple[Array, Array]:
-        """V and d, of all outputs on average."""
-        values, vectors = self.eigenvalues[0], self.eigenvectors[0]
-        if len(self.eigenvalues) > 1:
-            parts = self.eigenvectors * self.eigenvalues[:, None, :]
-            total = np.einsum("kis,kjs->ij", parts, self.eigenvectors)
-            values, vectors = eigh(total / len(self.eigenvalues))
-            values = np.maximum(values, 0.0)
-        return vectors, np.maximum(a * values / (1 + a * values), _LEAST_SHARE)
-
-
-def _least(loss: Callable[[float], float], middle: float) -> float:
-    """Where a function of one number is least, by a grid about one and a search."""
-    grid = middle + np.linspace(*_LOG_RANGE, _GRID)
-    best = int(np.argmin([loss(one) for one in grid]))
-    bounds = grid[max(best - 1, 0)], grid[min(best + 1, _GRID - 1)]
-    return float(minimize_scalar(loss, bounds=bounds, method="bounded").x)
-
-
 def _raised(
     found: Surroundings, pivots: Pivots, X: AnyArray, seen: Judged
 ) -> Surroundings:
@@ -225,8 +158,7 @@ def _raised(
     return replace(
         found,
         power=power or _LARGEST_POWER,
-        mean=found.mean if mean_power else None,
-        mean_power=mean_power or 1.0,
+        mean_power=mean_power or _LARGEST_POWER,
     )
 
 

@@ -26,7 +26,7 @@ class Specification:
     tol: float = 1e-4
     limits: Limits = _NO_LIMITS
     seed: int = 0
-    augmented: bool = False  # whether error bars are to know where the data are
+    augmented: bool = True  # whether error bars are to know where the data are
 
     @property
     def deadline(self) -> Deadline:
