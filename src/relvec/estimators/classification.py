@@ -81,6 +81,9 @@ OneAgainstOne or Softmax, default="auto"
         Their ``gamma``, learned or not, is that of all rows, ``max_iter`` is for each
         and ``max_seconds`` for all. Of two classes both are the model of "auto", which
         is logistic; of more classes "auto" is "mrvm1".
+    uncertainty : {"augmented", "plain"}, default="augmented"
+        Whether probabilities know where the data are: with a process about the model,
+        as in :class:`RVR`, classes are as probable as they are frequent far away.
     design, candidates, partition, partition_size, tol, max_iter, max_seconds, \
 warm_start, memory_budget, random_state, verbose : object
         How the fit is carried out, as in :class:`RVR`. Low rank does not serve classes:

@@ -77,6 +77,11 @@ Incremental or WorkingSet, optional
     partition_size : "auto" or int, default="auto"
         Rows of a partition; "auto" is what the model of a few rows suggests, section
         4.2.1 of [4]_. For "sample" it is the number of rows drawn, by default 10000.
+    uncertainty : {"augmented", "plain"}, default="augmented"
+        Whether error bars know where the data are: a Gaussian process about the model
+        widens them where rows tell it nothing. Plain ones are those of the weights,
+        which shrink to the noise there, and take half the time. Kernels that are not
+        known to be positive definite have plain ones only.
     noise_variance : "estimate" or float, default="estimate"
         Variance of the noise, if it is known. An estimate is never below 1e-12 of the
         mean square of the (centred) targets.
@@ -173,9 +178,9 @@ Incremental or WorkingSet, optional
 
     Notes
     -----
-    The error bars add the noise to the uncertainty of the weights. Far from the
-    relevance vectors of a local kernel the latter vanishes, so the bars are too small
-    there: do not trust them where there are no data.
+    The error bars add the noise to the uncertainty of the function: that of the
+    weights, or of a process about the model where that is more. Far from the data they
+    are as wide as the data have let functions vary.
 
     References
     ----------
