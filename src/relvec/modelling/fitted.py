@@ -11,6 +11,7 @@ from relvec.data import RowBlocks, is_row_blocks
 from relvec.evidence import EvidenceFit, Status
 from relvec.kernels import Kernel
 from relvec.modelling.families import Family
+from relvec.modelling.residuals import Residuals
 from relvec.modelling.same_functions import Pruned, values_among
 from relvec.modelling.surroundings import Surroundings
 from relvec.modelling.training_rows import Features
@@ -76,6 +77,7 @@ class FittedModel:
     remarks: tuple[str, ...] = ()  # what a user should be told besides the status
     partition: PartitionSummary | None = None  # if it was fitted by parts
     surroundings: Surroundings | None = None  # what is not known far from the data
+    residuals: Residuals | None = None  # of rows left out, if they are known
 
     def latent(self, X: AnyArray) -> tuple[Array, Array]:
         """Mean and variance of η, (n_rows, outputs) each, in blocks of rows.
