@@ -98,7 +98,9 @@ class TestVariational:
     @pytest.mark.parametrize("coverage", [0, 1, 1.5, "much"])
     def test_bad_coverages(self, coverage):
         X, y = noisy_sinc(20)
-        with pytest.raises(ValueError, match="coverage must be a number between 0 and 1"):
+        with pytest.raises(
+            ValueError, match="coverage must be a number between 0 and 1"
+        ):
             RVR().fit(X, y).predict_interval(X, coverage)
 
 

@@ -5,7 +5,6 @@ from typing import Any, Literal, Self, overload
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from relvec.data import is_row_blocks
@@ -21,6 +20,7 @@ from relvec.estimators.kernels import KernelChoice
 from relvec.estimators.outcomes import tell
 from relvec.estimators.validation import (
     as_objects,
+    as_seed,
     check_columns,
     check_kind,
     check_nothing_beside,
@@ -188,10 +188,8 @@ class KernelModel(CallbackSupportMixin, Savable, BaseEstimator, ABC):
         return (objects, found[1]) if y else objects
 
     def _seed(self) -> int:
-        """For everything that is drawn; the same every time unless asked otherwise."""
-        if self.random_state is None:
-            return 0
-        return int(check_random_state(self.random_state).randint(2**31 - 1))
+        """For everything that is drawn in a fit."""
+        return as_seed(self.random_state)
 
     def _checked(self, X: Any) -> Any:
         """Rows to predict, which are like those of the fit."""

@@ -1,0 +1,41 @@
+"""``class_weight`` as scikit-learn has it, for rows whose weights are repetitions."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.utils.class_weight import compute_class_weight
+
+from relvec.modelling import TrainingRows
+from relvec.parameters import as_weights
+from relvec.typing import AnyArray
+
+
+def check_class_weight(value: Any) -> None:
+    """A word, weights by label, or nothing."""
+    named = isinstance(value, str) and value == "balanced"
+    if not (value is None or named or isinstance(value, dict)):
+        raise ValueError(
+            "class_weight must be a dict of weights by class, 'balanced' or None; got "
+            f"{value!r}"
+        )
+
+
+def weighted_by_class(
+    class_weight: Any, rows: TrainingRows, y: AnyArray
+) -> tuple[TrainingRows, AnyArray]:
+    """Rows of weights multiplied by that of their class; those of zero leave."""
+    if class_weight is None:
+        return rows, y
+    labels, classes = np.unique(y, return_inverse=True)
+    if isinstance(class_weight, str):
+        # Rows count as often as their weight says, for scikit-learn from 1.7 on, too.
+        count = np.bincount(classes, rows.weight)
+        of_class = count.sum() / (len(labels) * count)
+    else:
+        of_class = compute_class_weight(class_weight, classes=labels, y=labels)
+        of_class = as_weights(of_class, len(labels), name="class_weight")
+    weight = rows.weight * of_class[classes]
+    counted = np.flatnonzero(weight)
+    weighted = replace(rows, weight=weight, spread=None)
+    return weighted.subset(counted), y[counted]
