@@ -22,9 +22,12 @@ def check_class_weight(value: Any) -> None:
 
 
 def weighted_by_class(
-    class_weight: Any, rows: TrainingRows, y: AnyArray
+    class_weight: Any, rows: TrainingRows, y: AnyArray, *, at_most_one: bool = False
 ) -> tuple[TrainingRows, AnyArray]:
-    """Rows of weights multiplied by that of their class; those of zero leave."""
+    """Rows of weights multiplied by that of their class; those of zero leave.
+
+    At most by one, if that is asked for: then by weights beside the largest of them.
+    """
     if class_weight is None:
         return rows, y
     labels, classes = np.unique(y, return_inverse=True)
@@ -35,6 +38,8 @@ def weighted_by_class(
     else:
         of_class = compute_class_weight(class_weight, classes=labels, y=labels)
         of_class = as_weights(of_class, len(labels), name="class_weight")
+    if at_most_one:
+        of_class = of_class / of_class.max()
     weight = rows.weight * of_class[classes]
     counted = np.flatnonzero(weight)
     weighted = replace(rows, weight=weight, spread=None)

@@ -10,7 +10,12 @@ from relvec.estimators.class_weights import check_class_weight, weighted_by_clas
 from relvec.estimators.collections import lazy_on_collections
 from relvec.estimators.least_squares import LeastSquaresMachine
 from relvec.estimators.multiclass import check_several
-from relvec.lssvm import LeastSquaresModel, SignedClasses, fit_least_squares
+from relvec.lssvm import (
+    LeastSquaresModel,
+    SignedClasses,
+    as_tuning,
+    fit_least_squares,
+)
 from relvec.modelling import Monitor
 from relvec.typing import AnyArray, Array
 
@@ -30,7 +35,8 @@ class LSSVC(ClassifierMixin, LeastSquaresMachine):
         Errors of rows left out are those of targets ±1, four times Brier's score.
     class_weight : dict, "balanced" or None, default=None
         By how much the weights of all rows of a class are multiplied, as in
-        :class:`RVC`.
+        :class:`RVC`. With ``tune="loo"`` weights are beside the largest of them, which
+        for a tuned C is the same, so that a row is left out as a whole.
     memory_budget, random_state, verbose : object
         As in :class:`LSSVR`.
 
@@ -124,7 +130,11 @@ class LSSVC(ClassifierMixin, LeastSquaresMachine):
     ) -> LeastSquaresModel:
         rows, values = self._training_rows(X, y, sample_weight)
         check_classification_targets(values)
-        rows, values = weighted_by_class(self.class_weight, rows, values)
+        tuning = as_tuning(self.tune)
+        # Of a row that counts several times rows left out would leave the rest in.
+        by_rows = tuning is not None and tuning.criterion == "loo"
+        given = self.class_weight, rows, values
+        rows, values = weighted_by_class(*given, at_most_one=by_rows)
         labels, classes = np.unique(values, return_inverse=True)
         check_several(labels, self)
         family = SignedClasses(labels)
