@@ -7,7 +7,6 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
 from relvec.estimators.class_predictions import ClassPredictions
-from relvec.estimators.class_weights import check_class_weight, weighted_by_class
 from relvec.estimators.kernels import (
     KernelChoice,
     as_list,
@@ -15,7 +14,12 @@ from relvec.estimators.kernels import (
     check_by_class,
     listed,
 )
-from relvec.estimators.multiclass import check_multi_class, check_several
+from relvec.estimators.multiclass import (
+    check_class_weight,
+    check_multi_class,
+    check_several,
+    weighted_by_class,
+)
 from relvec.estimators.validation import note_features
 from relvec.evidence import Deadline, Solver, check_noise_settings
 from relvec.kernel_search import proposed_kernels

@@ -6,10 +6,13 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 
-from relvec.estimators.class_weights import check_class_weight, weighted_by_class
 from relvec.estimators.collections import lazy_on_collections
 from relvec.estimators.least_squares import LeastSquaresMachine
-from relvec.estimators.multiclass import check_several
+from relvec.estimators.multiclass import (
+    check_class_weight,
+    check_several,
+    weighted_by_class,
+)
 from relvec.lssvm import (
     LeastSquaresModel,
     SignedClasses,
