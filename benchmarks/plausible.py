@@ -13,7 +13,7 @@ from sklearn.metrics import log_loss
 from tables_data import standardised
 
 TEST_ROWS = 2000
-LEVEL = 0.9
+COVERAGE = 0.9
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def judged_targets(model, split):
         lower, upper = mean - half, mean + half
     else:
         mean, std = model.predict(split.X_test, return_std=True)
-        lower, upper = model.predict_interval(split.X_test, LEVEL)
+        lower, upper = model.predict_interval(split.X_test, COVERAGE)
     loss = 0.5 * np.mean(np.log(2 * np.pi * std**2) + ((y - mean) / std) ** 2)
     return {
         "error": float(np.sqrt(np.mean((y - mean) ** 2)) / y.std()),

@@ -67,7 +67,7 @@ few = noisy_sinc(12, noise=0.1, seed=3)
 line = np.linspace(-10, 10, 201)[:, None]
 for solver in ("mackay", "variational"):
     model = RVR(gamma=1 / 3**2, solver=solver, tol=1e-3).fit(*few)
-    lower, upper = model.predict_interval(line, level=0.9)
+    lower, upper = model.predict_interval(line, coverage=0.9)
     print(
         f"{solver:12} mean width of 90 % intervals {np.mean(upper - lower):.2f}, "
         f"degrees of freedom {model.degrees_of_freedom_:.0f}"

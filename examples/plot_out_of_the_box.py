@@ -52,7 +52,7 @@ fig, axes = plt.subplots(
 for column, (name, (x, y)) in zip(axes.T, problems.items(), strict=True):
     for ax, gamma in zip(column, ("learn", 30.0), strict=True):
         model = RVR(gamma=gamma).fit(x[:, None], y)
-        lower, upper = model.predict_interval(line, level=0.9)
+        lower, upper = model.predict_interval(line, coverage=0.9)
         ax.fill_between(line[:, 0], lower, upper, color="C0", alpha=0.2, lw=0)
         ax.plot(line, model.predict(line), color="C0", lw=1.5)
         ax.plot(x, y, ".", color="0.5", ms=3)

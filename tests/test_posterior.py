@@ -33,6 +33,17 @@ def test_covariance_solve_and_determinant(rng):
     assert_allclose(found.effective_parameters, gamma.sum(axis=1))
 
 
+def test_weights_drawn_have_the_covariance(rng):
+    """A unit of each normal number, one after the other, is a root of it."""
+    found = posterior(rng)
+    for k, Sigma in enumerate(covariances()):
+        units = np.zeros((4, 2, 4))
+        units[:, k] = np.eye(4)
+        apart = found.drawn(units) - found.mean
+        assert_allclose(apart[:, k].T @ apart[:, k], Sigma, rtol=1e-9)
+        assert not apart[:, 1 - k].any()
+
+
 def test_weights_in_another_order(rng):
     found, order = posterior(rng), np.array([2, 0, 3, 1])
     other = found.reordered(order)

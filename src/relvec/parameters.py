@@ -129,30 +129,32 @@ def as_floats(name: str, values: Any, ndim: int) -> Array:
     return array.astype(np.float64, copy=False)
 
 
-def as_weights(sample_weight: Any, n_samples: int) -> Array:
+def as_weights(
+    sample_weight: Any, n_samples: int, *, name: str = "sample_weight"
+) -> Array:
     """One repetition count per row, not all zero; ones by default."""
     if sample_weight is None:
         return np.ones(n_samples)
     if _is_number(sample_weight):
         sample_weight = np.full(n_samples, sample_weight)
-    weights = as_floats("sample_weight", sample_weight, 1)
+    weights = as_floats(name, sample_weight, 1)
     if len(weights) != n_samples:
         raise ValueError(
-            f"sample_weight must hold one number per row, {n_samples} in all; got "
+            f"{name} must hold one number per row, {n_samples} in all; got "
             f"{len(weights)}"
         )
     if np.any(weights < 0):
         raise ValueError(
-            f"sample_weight must not be negative; got {weights.min()}: give rows to "
+            f"{name} must not be negative; got {weights.min()}: give rows to "
             "leave out a weight of zero"
         )
     if not np.any(weights):
-        msg = "sample_weight is zero for every row: at least one must be positive"
+        msg = f"{name} is zero for every row: at least one must be positive"
         raise ValueError(msg)
     smallest, largest = _SENSIBLE_WEIGHTS
     if weights.max() > largest or weights[weights > 0].min() < smallest:
         raise ValueError(
-            f"sample_weight must lie between {smallest} and {largest} where it is not "
+            f"{name} must lie between {smallest} and {largest} where it is not "
             "zero: it counts repetitions of a row"
         )
     return weights

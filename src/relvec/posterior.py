@@ -116,6 +116,13 @@ class Posterior:
         spread.T[:] = variance
         return mean, spread
 
+    def drawn(self, normal: Array) -> Array:
+        """Weights (count, K, n) from as many standard normal numbers."""
+        each = np.broadcast_to(
+            self.whitener, (len(self.mean), *self.whitener.shape[1:])
+        )
+        return self.mean + np.einsum("ckr,krn->ckn", normal, each)
+
     def reordered(self, order: Indices) -> Self:
         """The same distribution over the same weights in another order."""
         return replace(
@@ -171,6 +178,10 @@ class CoupledPosterior(Posterior):
     @property
     def separated(self) -> Posterior:
         return self.uncoupled
+
+    def drawn(self, normal: Array) -> Array:
+        found = normal.reshape(len(normal), -1) @ self.whitener[0]
+        return self.mean + found.reshape(normal.shape)
 
     def reordered(self, order: Indices) -> Self:
         n_outputs, size = self.mean.shape

@@ -146,7 +146,7 @@ def test_intervals_cover_what_they_promise():
         new, values = noisy_sinc(400, seed=100 + seed)
         for tune in ("loo", "evidence"):
             model = LSSVR(tune=tune).fit(rows, targets)
-            lower, upper = model.predict_interval(new, level=0.9)
+            lower, upper = model.predict_interval(new, coverage=0.9)
             covered.append(np.mean((lower < values) & (values < upper)))
 
     assert 0.86 < np.mean(covered) < 0.94
@@ -376,7 +376,7 @@ def test_bars_of_a_rank_that_is_too_low(method, tune):
 def test_few_rows_have_the_bars_of_student():
     model = LSSVR(C=10.0, gamma=0.1).fit(X[::15], Y[::15])
     mean, std = model.predict(X, return_std=True)
-    lower, upper = model.predict_interval(X, level=0.9)
+    lower, upper = model.predict_interval(X, coverage=0.9)
     nu = len(X[::15]) - 1
     unit = (upper - lower) / 2 / student_t.ppf(0.95, nu)
 

@@ -47,7 +47,7 @@ class TestVariational:
             X, y = drawn_from_the_model(np.random.default_rng(seed), 200, 300)
             model = RVR(gamma=1 / 1.5**2, solver="variational", tol=1e-2)
             model.fit(X[:200], y[:200])
-            lower, upper = model.predict_interval(X[200:], level=0.9)
+            lower, upper = model.predict_interval(X[200:], coverage=0.9)
             covered.append(np.mean((lower < y[200:]) & (y[200:] < upper)))
 
         assert 0.88 < np.mean(covered) < 0.92
@@ -59,7 +59,7 @@ class TestVariational:
             X, y
         )
         mean, std = model.predict(X, return_std=True)
-        lower, upper = model.predict_interval(X, level=0.8)
+        lower, upper = model.predict_interval(X, coverage=0.8)
 
         freedom = 2 * 1.5 + 12
         assert model.degrees_of_freedom_ == freedom
@@ -74,7 +74,7 @@ class TestVariational:
         X, y = noisy_sinc(100, seed=0)
         model = RVR(gamma=1 / 9).fit(X, y)
         mean, std = model.predict(X, return_std=True)
-        _, upper = model.predict_interval(X, level=0.95)
+        _, upper = model.predict_interval(X, coverage=0.95)
 
         assert np.isinf(model.degrees_of_freedom_)
         assert_allclose(upper, mean + 1.959963984540054 * std)
@@ -95,11 +95,13 @@ class TestVariational:
         assert np.abs(apart).mean() < 0.03
         assert np.diff(bound.history_["log_evidence"]).min() > -1e-8
 
-    @pytest.mark.parametrize("level", [0, 1, 1.5, "much"])
-    def test_bad_levels(self, level):
+    @pytest.mark.parametrize("coverage", [0, 1, 1.5, "much"])
+    def test_bad_coverages(self, coverage):
         X, y = noisy_sinc(20)
-        with pytest.raises(ValueError, match="level must be a number between 0 and 1"):
-            RVR().fit(X, y).predict_interval(X, level)
+        with pytest.raises(
+            ValueError, match="coverage must be a number between 0 and 1"
+        ):
+            RVR().fit(X, y).predict_interval(X, coverage)
 
 
 class TestSettings:

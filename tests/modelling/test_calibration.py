@@ -15,7 +15,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::relvec.estimators.FitWarning")
 
 
 def covered(model, X, y):
-    lower, upper = model.predict_interval(X, level=0.9)
+    lower, upper = model.predict_interval(X, coverage=0.9)
     return np.mean((lower < y) & (y < upper))
 
 
@@ -97,7 +97,7 @@ class TestFewRows:
         X, y = noisy_sinc(n_rows, noise=0.3, seed=1)
         model = RVR().fit(X, y)
         mean, std = model.predict(X, return_std=True)
-        _, upper = model.predict_interval(X, level=0.9)
+        _, upper = model.predict_interval(X, coverage=0.9)
 
         assert 3 <= model.degrees_of_freedom_ < n_rows
         assert np.all(np.isfinite(std))

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from relvec.data import RowBlocks, is_elsewhere, is_row_blocks
+from relvec.chance import generator
+from relvec.data import RowBlocks, is_dask, is_elsewhere, is_row_blocks
 from relvec.design import DESIGNS, Budget
 from relvec.estimators.attributes import fitted_attributes
 from relvec.estimators.kernel_model import KernelModel
@@ -15,6 +16,7 @@ from relvec.estimators.kernels import KernelChoice
 from relvec.estimators.validation import (
     MOST_CANDIDATES,
     as_centres,
+    as_seed,
     check_candidates,
     check_nothing_beside,
     is_centres,
@@ -59,7 +61,9 @@ from relvec.partition import (
     divide_and_conquer,
     fit_partitioned,
 )
-from relvec.typing import AnyArray
+from relvec.typing import AnyArray, Array
+
+_FUNCTIONS = 11  # what is drawn of a posterior, by the seed
 
 
 class SparseKernelModel(KernelModel):
@@ -232,6 +236,17 @@ class SparseKernelModel(KernelModel):
             streamed=self.design == "streamed",
             **checks,
         )
+
+    def _drawn(self, X: Any, n: int, random_state: Any) -> Array:
+        """Latent functions of the posterior (n, n_samples, outputs)."""
+        check_count("n", n)
+        if is_dask(X) or is_row_blocks(X):
+            raise ValueError(
+                "functions are drawn at all rows together, and X comes in blocks: give "
+                "an array of rows"
+            )
+        rows, seed = self._checked(X), as_seed(random_state)
+        return self.model_.drawn(rows, int(n), generator(seed, _FUNCTIONS))
 
     @property
     def coef_(self) -> AnyArray:

@@ -4,12 +4,9 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.base import ClassifierMixin
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
-from relvec.estimators.base import SparseKernelModel
-from relvec.estimators.collections import lazy_on_collections
+from relvec.estimators.class_predictions import ClassPredictions
 from relvec.estimators.kernels import (
     KernelChoice,
     as_list,
@@ -18,9 +15,10 @@ from relvec.estimators.kernels import (
     listed,
 )
 from relvec.estimators.multiclass import (
+    check_class_weight,
     check_multi_class,
     check_several,
-    has_probabilities,
+    weighted_by_class,
 )
 from relvec.estimators.validation import note_features
 from relvec.evidence import Deadline, Solver, check_noise_settings
@@ -41,12 +39,12 @@ from relvec.modelling import (
     own_solver,
     remark_on_lost_classes,
 )
-from relvec.typing import AnyArray, Array, Indices
+from relvec.typing import AnyArray, Indices
 
 _DEFAULT_TOL = 1e-4  # as in RVR
 
 
-class RVC(ClassifierMixin, SparseKernelModel):
+class RVC(ClassPredictions):
     """Relevance vector classification of two or more classes.
 
     A kernel classifier that keeps a handful of training rows, learns the width of its
@@ -81,6 +79,11 @@ OneAgainstOne or Softmax, default="auto"
         Their ``gamma``, learned or not, is that of all rows, ``max_iter`` is for each
         and ``max_seconds`` for all. Of two classes both are the model of "auto", which
         is logistic; of more classes "auto" is "mrvm1".
+    class_weight : dict, "balanced" or None, default=None
+        By how much the weights of all rows of a class are multiplied, by its label; 1
+        for classes that are not named. "balanced" gives all classes the same weight,
+        and leaves that of all rows together as it is. Probabilities are then those of
+        classes of these weights. Not for rows that stay where they are.
     uncertainty : {"augmented", "plain"}, default="augmented"
         Whether probabilities know where the data are: with a process about the model,
         as in :class:`RVR`, classes are as probable as they are frequent far away.
@@ -167,6 +170,7 @@ warm_start, memory_budget, random_state, verbose : object
         kernel_learning: Any = None,
         solver: Any = "sequential",
         multi_class: Any = "auto",
+        class_weight: Any = None,
         design: str = "auto",
         candidates: Any = "auto",
         partition: Any = None,
@@ -188,6 +192,7 @@ warm_start, memory_budget, random_state, verbose : object
         self.kernel_learning = kernel_learning
         self.solver = solver
         self.multi_class = multi_class
+        self.class_weight = class_weight
         self.design = design
         self.candidates = candidates
         self.partition = partition
@@ -204,6 +209,7 @@ warm_start, memory_budget, random_state, verbose : object
     def _check_parameters(self) -> None:
         check_multi_class(self.multi_class)
         check_by_class(self.kernel, self.multi_class)
+        check_class_weight(self.class_weight)
         super()._check_parameters()
         check_noise_settings(self._solver(), "classes have none")
         solver = own_solver(self.multi_class)
@@ -248,6 +254,7 @@ warm_start, memory_budget, random_state, verbose : object
             return self._classes_elsewhere(X, y, sample_weight, deadline, monitor)
         rows, values = self._training_rows(X, y, sample_weight)
         check_classification_targets(values)
+        rows, values = weighted_by_class(self.class_weight, rows, values)
         labels, classes = np.unique(values, return_inverse=True)
         check_several(labels, self)
         # One of two against the rest or the other is the model of both.
@@ -275,6 +282,12 @@ warm_start, memory_budget, random_state, verbose : object
             raise ValueError(
                 f"multi_class={self.multi_class!r} needs all rows in memory: 'auto', "
                 "'mrvm1' and 'softmax' do with sums over them"
+            )
+        if self.class_weight is not None:
+            raise ValueError(
+                f"class_weight={self.class_weight!r} needs all rows in memory: of rows "
+                "that stay where they are give weights instead, as sample_weight of a "
+                "Dask collection or weight of relvec.data.scan"
             )
         survey = self._surveyed(X, y, sample_weight, classes=True)
         labels = survey.labels
@@ -337,66 +350,9 @@ warm_start, memory_budget, random_state, verbose : object
         for kernel, one in zip(
             self._kernel_names(model.labels), model.models, strict=True
         ):
-            binary = RVC(**{**given, "multi_class": "auto", "kernel": kernel})
+            own = {"multi_class": "auto", "class_weight": None, "kernel": kernel}
+            binary = RVC(**{**given, **own})
             note_features(binary, one.features.number, one.features.names)
             binary._keep(binary._attributes(one))
             binaries.append(binary)
         return binaries
-
-    @lazy_on_collections
-    def decision_function(self, X: Any) -> Array:
-        """Log odds of the second of two classes, or log probabilities of several.
-
-        The uncertainty of the weights is integrated out. With
-        ``OneAgainstOne("votes")`` it is the votes of several classes, to which between
-        -1/3 and 1/3 is added for the log odds of their pairs.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features), RowBlocks or Dask collection
-            Rows to decide on; for ``kernel="precomputed"`` kernel values between them
-            and all training rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, n_classes)
-            Of two classes, positive where the second is more probable.
-        """
-        return self._predictive(X).decision
-
-    @available_if(has_probabilities)  # type: ignore[untyped-decorator]
-    @lazy_on_collections
-    def predict_proba(self, X: Any) -> Array:
-        """Probability of each class, the uncertainty of the weights integrated out.
-
-        The frequencies of the classes have as much of a share as rows that are
-        predicted without themselves ask for. Votes are none: with
-        ``OneAgainstOne("votes")`` there is no such method.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features), RowBlocks or Dask collection
-            Rows to classify.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            Probabilities in the order of ``classes_``.
-        """
-        return self._predictive(X).probabilities
-
-    @lazy_on_collections
-    def predict(self, X: Any) -> AnyArray:
-        """The most probable class of each row, or the one with most votes.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features), RowBlocks or Dask collection
-            Rows to classify.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Labels from ``classes_``; the first of those that are equally probable.
-        """
-        return self._predictive(X).predicted

@@ -8,8 +8,17 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from relvec.estimators.collections import lazy_on_collections
 from relvec.estimators.least_squares import LeastSquaresMachine
-from relvec.estimators.multiclass import check_several
-from relvec.lssvm import LeastSquaresModel, SignedClasses, fit_least_squares
+from relvec.estimators.multiclass import (
+    check_class_weight,
+    check_several,
+    weighted_by_class,
+)
+from relvec.lssvm import (
+    LeastSquaresModel,
+    SignedClasses,
+    as_tuning,
+    fit_least_squares,
+)
 from relvec.modelling import Monitor
 from relvec.typing import AnyArray, Array
 
@@ -27,6 +36,10 @@ class LSSVC(ClassifierMixin, LeastSquaresMachine):
     method, landmarks, rank, tune, n_support, tol, max_iter : object
         How the system is solved and its parameters are chosen, as in :class:`LSSVR`.
         Errors of rows left out are those of targets ±1, four times Brier's score.
+    class_weight : dict, "balanced" or None, default=None
+        By how much the weights of all rows of a class are multiplied, as in
+        :class:`RVC`. With ``tune="loo"`` weights are beside the largest of them, which
+        for a tuned C is the same, so that a row is left out as a whole.
     memory_budget, random_state, verbose : object
         As in :class:`LSSVR`.
 
@@ -70,11 +83,61 @@ class LSSVC(ClassifierMixin, LeastSquaresMachine):
     array([[1., 0., 0.]])
     """
 
+    def __init__(
+        self,
+        kernel: Any = "rbf",
+        *,
+        C: float = 1.0,
+        gamma: Any = "scale",
+        degree: int = 3,
+        coef0: float = 0.0,
+        fit_intercept: bool = True,
+        class_weight: Any = None,
+        method: str = "auto",
+        landmarks: Any = "uniform",
+        rank: Any = "auto",
+        tune: Any = None,
+        n_support: Any = None,
+        tol: float = 1e-6,
+        max_iter: int = 1000,
+        memory_budget: Any = "2GB",
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(
+            kernel,
+            C=C,
+            gamma=gamma,
+            degree=degree,
+            coef0=coef0,
+            fit_intercept=fit_intercept,
+            method=method,
+            landmarks=landmarks,
+            rank=rank,
+            tune=tune,
+            n_support=n_support,
+            tol=tol,
+            max_iter=max_iter,
+            memory_budget=memory_budget,
+            random_state=random_state,
+            verbose=verbose,
+        )
+        self.class_weight = class_weight
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_class_weight(self.class_weight)
+
     def _fitted(
         self, X: Any, y: Any, sample_weight: Any, monitor: Monitor
     ) -> LeastSquaresModel:
         rows, values = self._training_rows(X, y, sample_weight)
         check_classification_targets(values)
+        tuning = as_tuning(self.tune)
+        # Of a row that counts several times rows left out would leave the rest in.
+        by_rows = tuning is not None and tuning.criterion == "loo"
+        given = self.class_weight, rows, values
+        rows, values = weighted_by_class(*given, at_most_one=by_rows)
         labels, classes = np.unique(values, return_inverse=True)
         check_several(labels, self)
         family = SignedClasses(labels)

@@ -134,6 +134,11 @@ class LSSVR(KernelRegressor, LeastSquaresMachine):
     array([0.1, 0.1])
     """
 
+    _no_residuals = (
+        "needs rows left out, which cost as much as the fit and were not asked for: "
+        "fit with tune='loo', or with a Tuning of one C and one width to keep them"
+    )
+
     def _fitted(
         self, X: Any, y: Any, sample_weight: Any, monitor: Monitor
     ) -> LeastSquaresModel:

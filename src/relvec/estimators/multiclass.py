@@ -1,9 +1,19 @@
-"""What ``multi_class`` may be, and whether it makes probabilities."""
+"""Parameters about classes: how they are told apart, and what they weigh."""
 
+from dataclasses import replace
 from typing import Any
 
-from relvec.modelling import ONE_AGAINST, SINGLE_MODELS, OneAgainstOne, Scheme
-from relvec.parameters import check_choice
+import numpy as np
+from sklearn.utils.class_weight import compute_class_weight
+
+from relvec.modelling import (
+    ONE_AGAINST,
+    SINGLE_MODELS,
+    OneAgainstOne,
+    Scheme,
+    TrainingRows,
+)
+from relvec.parameters import as_weights, check_choice
 from relvec.typing import AnyArray
 
 MULTI_CLASS = ("auto", *SINGLE_MODELS, *ONE_AGAINST)
@@ -32,3 +42,38 @@ def has_probabilities(model: Any) -> bool:
             "or its decision to 'coupled'"
         )
     return True
+
+
+def check_class_weight(value: Any) -> None:
+    """A word, weights by label, or nothing."""
+    named = isinstance(value, str) and value == "balanced"
+    if not (value is None or named or isinstance(value, dict)):
+        raise ValueError(
+            "class_weight must be a dict of weights by class, 'balanced' or None; got "
+            f"{value!r}"
+        )
+
+
+def weighted_by_class(
+    class_weight: Any, rows: TrainingRows, y: AnyArray, *, at_most_one: bool = False
+) -> tuple[TrainingRows, AnyArray]:
+    """Rows of weights multiplied by that of their class; those of zero leave.
+
+    At most by one, if that is asked for: then by weights beside the largest of them.
+    """
+    if class_weight is None:
+        return rows, y
+    labels, classes = np.unique(y, return_inverse=True)
+    if isinstance(class_weight, str):
+        # Rows count as often as their weight says, which not every scikit-learn knows.
+        count = np.bincount(classes, rows.weight)
+        of_class = count.sum() / (len(labels) * count)
+    else:
+        of_class = compute_class_weight(class_weight, classes=labels, y=labels)
+        of_class = as_weights(of_class, len(labels), name="class_weight")
+    if at_most_one:
+        of_class = of_class / of_class.max()
+    weight = rows.weight * of_class[classes]
+    counted = np.flatnonzero(weight)
+    weighted = replace(rows, weight=weight, spread=None)
+    return weighted.subset(counted), y[counted]

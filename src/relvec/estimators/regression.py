@@ -7,6 +7,7 @@ from relvec.estimators.kernel_model import KernelRegressor
 from relvec.evidence import Deadline, check_noise_settings
 from relvec.modelling import FittedModel, Monitor, Regression
 from relvec.parameters import check_noise_variance
+from relvec.typing import Array
 
 
 class RVR(KernelRegressor, IncrementalModel):
@@ -279,6 +280,45 @@ Incremental or WorkingSet, optional
         data = family.encoded(rows, values)
         fit = self._fit_function(self._learning)
         return fit(spec, data, start=start, monitor=monitor)
+
+    def sample_posterior(self, X: Any, n: int = 1, random_state: Any = None) -> Array:
+        """Functions drawn from the posterior, at all rows together.
+
+        Each is one function of X that the data leave possible, smooth as its kernel is,
+        and without noise. At every row they have the mean that ``predict`` has, and the
+        variance of its error bars but for the noise. With ``uncertainty="augmented"``
+        what these gain far from the data is correlated between rows as the process is
+        that they gain it by.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows at which the functions are wanted.
+        n : int, default=1
+            How many functions.
+        random_state : int, RandomState instance or None, default=None
+            For the draws. None is always the same.
+
+        Returns
+        -------
+        ndarray of shape (n, n_samples)
+            A function in every row.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from relvec import RVR
+        >>> from relvec.data import noisy_sinc
+        >>> X, y = noisy_sinc(100, seed=0)
+        >>> line = np.linspace(-10, 10, 500)[:, None]
+        >>> functions = RVR().fit(X, y).sample_posterior(line, 200)
+        >>> functions.shape
+        (200, 500)
+        >>> peaks = functions.max(axis=1)  # how high is the highest point?
+        >>> bool(0.9 < peaks.mean() < 1.1), bool(peaks.std() < 0.1)
+        (True, True)
+        """
+        return self._drawn(X, n, random_state)[:, :, 0]
 
     def _attributes(self, model: FittedModel) -> dict[str, Any]:
         family = model.family

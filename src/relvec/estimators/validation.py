@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from relvec.data import RowBlocks
@@ -82,6 +83,13 @@ def _remedy(estimator: Any, error: str) -> str | None:
             "between every row and all columns of the matrix fitted on, relevant or not"
         )
     return None
+
+
+def as_seed(random_state: Any) -> int:
+    """The same every time unless asked otherwise."""
+    if random_state is None:
+        return 0
+    return int(check_random_state(random_state).randint(2**31 - 1))
 
 
 def check_columns(X: AnyArray, announced: int | None) -> None:

@@ -23,6 +23,7 @@ from relvec.lssvm.evidence import LeftOut
 from relvec.modelling import (
     ClassDistribution,
     Regression,
+    Residuals,
     TargetDistribution,
     TrainingRows,
     TrainingSet,
@@ -42,10 +43,10 @@ _DOUBTED = 1.0
 class CommonScale(TargetDistribution):
     """With one scale of function and noise."""
 
-    def interval(self, level: float) -> tuple[Array, Array]:
-        check_fraction("level", level)
+    def interval(self, coverage: float) -> tuple[Array, Array]:
+        check_fraction("coverage", coverage)
         unit = self.std / np.sqrt(variance_factor(self.degrees_of_freedom))
-        half = student_t.ppf(0.5 + level / 2, self.degrees_of_freedom) * unit
+        half = student_t.ppf(0.5 + coverage / 2, self.degrees_of_freedom) * unit
         return self.mean - half, self.mean + half
 
 
@@ -71,6 +72,14 @@ class RealTargets(Regression):
     def calibrated_on(self, targets: Array, left_out: LeftOut) -> "RealTargets":
         """The noise says it all."""
         return self
+
+    def standardised(self, left_out: LeftOut) -> Residuals:
+        """How far rows left out are off, for what they were promised."""
+        assert not isinstance(self.noise_variance, str)
+        noise, inflation = self.noise_variance, np.maximum(left_out.inflation, 1.0)
+        latent = noise * (inflation - 1)[:, None]
+        promised = self.predictive(np.zeros_like(latent), latent).std
+        return Residuals.of(left_out.errors[:, 0], promised, left_out.weight)
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ from relvec.data import RowBlocks, is_row_blocks
 from relvec.evidence import Status
 from relvec.kernels import Kernel
 from relvec.lssvm.evidence import LeftOut
-from relvec.modelling import Features, latent_of
+from relvec.modelling import Features, Residuals, latent_of
 from relvec.typing import AnyArray, Array, Indices
 
 
@@ -78,6 +78,12 @@ class LeastSquaresModel:
     def predictive(self, X: AnyArray | RowBlocks) -> Any:
         """The distribution of the targets of some rows, by the family."""
         return self.family.predictive(*latent_of(self, X))
+
+    @property
+    def residuals(self) -> Residuals | None:
+        """Of rows left out, if they are known."""
+        left_out = self.fit.left_out
+        return None if left_out is None else self.family.standardised(left_out)
 
     @property
     def kernel(self) -> Kernel:

@@ -17,6 +17,7 @@ from relvec.model_file.functions import (
     check_kernel,
     check_kernels,
     check_labels,
+    check_residuals,
     check_surroundings,
 )
 from relvec.modelling import (
@@ -74,6 +75,8 @@ def checked_fitted(model: FittedModel) -> FittedModel:
         _check_partition(model.partition)
     if model.surroundings is not None:
         check_surroundings(model.surroundings, n_outputs, size, n_features)
+    if model.residuals is not None:
+        check_residuals(model.residuals)
     if isinstance(model.family, Regression):
         return model
     likelihood = model.family.likelihood  # type: ignore[attr-defined]

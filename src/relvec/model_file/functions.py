@@ -12,6 +12,7 @@ from relvec.kernels.radial import Radial
 from relvec.kernels.varying import Varying
 from relvec.model_file import expected
 from relvec.modelling import Features
+from relvec.modelling.residuals import Residuals
 from relvec.modelling.surroundings import Surroundings
 
 # Contrasts and pairs of K classes are K² numbers, which are in no file.
@@ -82,6 +83,16 @@ def check_surroundings(found: Any, n_outputs: int, size: int, n_features: int) -
     signs = np.all(found.amplitude >= 0) and np.all(found.determined > 0)
     if not signs or isinstance(found.pivots.kernel, Columns):
         raise expected.refuse("surroundings", "a process with a variance")
+
+
+def check_residuals(found: Any) -> None:
+    """Quantiles, which rise."""
+    expected.is_a("residuals", found, Residuals)
+    expected.reals("quantiles", found.quantiles, (None,))
+    expected.positive("count of residuals", found.count)
+    rising = np.all(np.diff(found.quantiles, prepend=0.0) >= 0)
+    if not len(found.quantiles) or not rising:
+        raise expected.refuse("quantiles", "rising from zero on")
 
 
 def check_kernel(kernel: Any) -> None:

@@ -40,6 +40,7 @@ from relvec.modelling.families.classes import (
     TwoClasses,
 )
 from relvec.modelling.families.probabilities import Doubt
+from relvec.modelling.residuals import Residuals
 from relvec.modelling.surroundings import Surroundings
 from relvec.partition import Incremental, SplitMerge, WorkingSet
 from relvec.posterior import CoupledPosterior, Posterior
@@ -107,6 +108,7 @@ _PARTS: dict[str, Any] = {
     "part.Outcome": Outcome,
     "part.Partition": PartitionSummary,
     "part.Posterior": Posterior,
+    "part.Residuals": Residuals,
     "part.RidgeSpread": RidgeSpread,
     "part.Surroundings": Surroundings,
     "part.Varying": Varying,

@@ -52,6 +52,7 @@ from relvec.modelling.predictive import (
     TargetDistribution,
     variance_factor,
 )
+from relvec.modelling.residuals import Residuals
 from relvec.modelling.specification import Specification
 from relvec.modelling.training_rows import (
     Features,
@@ -92,6 +93,7 @@ __all__ = [
     "PairwiseModel",
     "PartitionSummary",
     "Regression",
+    "Residuals",
     "Sample",
     "Scheme",
     "Softmax",

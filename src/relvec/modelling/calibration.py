@@ -9,7 +9,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from relvec.basis import as_rows
 from relvec.evidence import Solver
+from relvec.kernel_learning import Judged
 from relvec.linalg import single_threaded
 from relvec.modelling.augmentation import surroundings
 from relvec.modelling.families import LeftOut
@@ -28,7 +30,8 @@ def calibrated(
 ) -> FittedModel:
     """The model with the predictions of its family corrected.
 
-    And with what it does not know far from these rows, if that is asked for.
+    And with what it does not know far from these rows, if that is asked for, and how
+    far they are off without themselves.
     """
     rows = data.rows
     known = rows.in_memory or len(rows.sample.indices) > 0
@@ -51,10 +54,23 @@ def calibrated(
     estimated = model.fit.likelihood.parameter_ceiling is not None
     if not (estimated and noise_has_prior(spec.solver)):
         model = replace(model, family=model.family.calibrated(left_out))
-    if not spec.augmented:
-        return model
-    with single_threaded():
-        return replace(model, surroundings=surroundings(model, part, seen, left_out))
+    if spec.augmented:
+        with single_threaded():
+            found = surroundings(model, part, seen, left_out)
+        model = replace(model, surroundings=found)
+    promised = _widened(model, part, seen, left_out)
+    return replace(model, residuals=model.family.residuals(promised))
+
+
+def _widened(
+    model: FittedModel, part: TrainingSet, seen: Judged, left_out: LeftOut
+) -> LeftOut:
+    """Rows left out with what the process about the model, which has them, adds."""
+    if model.surroundings is None:
+        return left_out
+    X, moments = as_rows(part.table), (left_out.mean, left_out.variance)
+    mean, variance = model.surroundings.joined(X, seen.functions, *moments)
+    return replace(left_out, mean=mean, variance=variance)
 
 
 def noise_has_prior(solver: Solver) -> bool:

@@ -10,7 +10,9 @@ from relvec.basis import Basis, blocks
 from relvec.data import RowBlocks, is_row_blocks
 from relvec.evidence import EvidenceFit, Status
 from relvec.kernels import Kernel
+from relvec.modelling.draws import Beyond
 from relvec.modelling.families import Family
+from relvec.modelling.residuals import Residuals
 from relvec.modelling.same_functions import Pruned, values_among
 from relvec.modelling.surroundings import Surroundings
 from relvec.modelling.training_rows import Features
@@ -76,6 +78,7 @@ class FittedModel:
     remarks: tuple[str, ...] = ()  # what a user should be told besides the status
     partition: PartitionSummary | None = None  # if it was fitted by parts
     surroundings: Surroundings | None = None  # what is not known far from the data
+    residuals: Residuals | None = None  # of rows left out, if they are known
 
     def latent(self, X: AnyArray) -> tuple[Array, Array]:
         """Mean and variance of η, (n_rows, outputs) each, in blocks of rows.
@@ -119,6 +122,28 @@ class FittedModel:
     def predictive(self, X: AnyArray | RowBlocks) -> Any:
         """The distribution of the targets of some rows, by the family."""
         return self.family.predictive(*latent_of(self, X))
+
+    def drawn(self, X: AnyArray, count: int, chance: np.random.Generator) -> Array:
+        """Functions η drawn from the posterior, (count, n_rows, outputs)."""
+        X, mean = self.features.checked(X), self.posterior.mean
+        normal = chance.standard_normal((count, *mean.shape))
+        weights = self.posterior.drawn(normal).reshape(-1, mean.shape[1])
+        found, beyond = np.empty((len(X), len(weights))), []
+        for rows, functions in self._functions(X):
+            found[rows] = functions @ weights.T
+            if self.surroundings is not None:
+                moments = self.posterior.predict(functions)
+                given = self.surroundings, X[rows], functions
+                beyond.append(Beyond.of(*given, *moments))
+        drawn = np.moveaxis(found.reshape(len(X), count, -1), 0, 1) + self.offset
+        if self.surroundings is None:
+            return drawn
+        kernel = self.surroundings.pivots.kernel
+        return drawn + Beyond.joined(beyond).drawn(kernel, X, count, chance)
+
+    def given(self, values: Array) -> Any:
+        """The distribution of targets for latent values (n_rows, outputs) known."""
+        return self.family.predictive(values, np.zeros_like(values))
 
     @property
     def labels(self) -> AnyArray | None:

@@ -84,9 +84,19 @@ class PairwiseModel:
 
     def predictive(self, X: AnyArray | RowBlocks) -> ClassDistribution | ClassVotes:
         """The distribution of the classes of some rows, or votes for them."""
-        latent = latent_of(self, X)
+        return self._coupled(*latent_of(self, X))
+
+    def drawn(self, X: AnyArray, count: int, chance: np.random.Generator) -> Array:
+        """Functions of every model, (count, n_rows, n_models), by themselves."""
+        return np.concatenate([one.drawn(X, count, chance) for one in self.models], -1)
+
+    def given(self, values: Array) -> ClassDistribution | ClassVotes:
+        """The distribution of classes where outputs (n_rows, n_models) are known."""
+        return self._coupled(values, np.zeros_like(values))
+
+    def _coupled(self, mean: Array, variance: Array) -> ClassDistribution | ClassVotes:
         odds = [
-            one.family.predictive(*(part[:, i : i + 1] for part in latent)).decision
+            one.family.predictive(mean[:, [i]], variance[:, [i]]).decision
             for i, one in enumerate(self.models)
         ]
         return self.coupling.predictive(np.column_stack(odds))

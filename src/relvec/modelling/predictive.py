@@ -25,12 +25,12 @@ class TargetDistribution:
         """Standard deviation of the targets, noise included."""
         return np.sqrt(self.variance + self.noise_variance)
 
-    def interval(self, level: float) -> tuple[Array, Array]:
-        """Bounds between which a target lies with probability ``level``."""
-        check_fraction("level", level)
+    def interval(self, coverage: float) -> tuple[Array, Array]:
+        """Bounds between which a target lies with probability ``coverage``."""
+        check_fraction("coverage", coverage)
         freedom = self.degrees_of_freedom
         noise = self.noise_variance / variance_factor(freedom)
-        quantile = student_t.ppf(0.5 + level / 2, freedom)
+        quantile = student_t.ppf(0.5 + coverage / 2, freedom)
         half = quantile * np.sqrt(self.variance + noise)
         return self.mean - half, self.mean + half
 

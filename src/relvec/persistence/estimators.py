@@ -19,6 +19,8 @@ from relvec.modelling import FittedModel, PairwiseModel, Regression
 from relvec.persistence.params import check_names
 
 _CENTRES = ("candidates", "landmarks")  # parameters that may be tables
+# Those that files of earlier versions lack, as what they hold was made then.
+_LATER: dict[str, Any] = {"uncertainty": "plain", "class_weight": None}
 
 
 def _sparse(model: Any, *, classes: bool) -> Any:
@@ -58,8 +60,10 @@ def is_estimator(value: Any) -> bool:
 
 def _kind(cls: Any, checked: Callable[[Any], Any]) -> Kind:
     def make(params: Any, model: Any) -> Any:
-        check_names(cls.__name__, params, cls().get_params(deep=False))
-        found = checked(model)
+        wanted = cls().get_params(deep=False)
+        later = {name: value for name, value in _LATER.items() if name in wanted}
+        check_names(cls.__name__, params, wanted, frozenset(later))
+        params, found = {**later, **params}, checked(model)
         _check_seed(params["random_state"])
         for name in _CENTRES:
             if name in params:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from relvec.likelihoods import Likelihood
+from relvec.modelling.residuals import Residuals
 from relvec.modelling.training_rows import TrainingRows
 from relvec.modelling.training_set import TrainingSet
 from relvec.typing import AnyArray, Array
@@ -21,6 +22,13 @@ class LeftOut:
     n_functions: int  # of the model
     n_parameters: float  # of these, effective, for each output
     n_observations: float  # that it was fitted to
+
+    def errors(self, *, centred: bool) -> Array:
+        """Of targets (N, outputs), which were perhaps centred by their mean."""
+        # The mean of the targets has seen every row, too.
+        count = self.n_observations
+        centring = count / max(count - 1, 1.0) if centred else 1.0
+        return centring * (self.targets - self.mean)
 
 
 class Family(Protocol):
@@ -57,6 +65,12 @@ class Family(Protocol):
 
     def as_calibrated(self, likelihood: Likelihood) -> Likelihood:
         """The likelihood that was fitted, with as much noise as this has come to."""
+
+    def residuals(self, left_out: LeftOut) -> Residuals | None:
+        """How far rows left out are off, for what they were promised; None of classes.
+
+        By the variance of latent values that they are said to have.
+        """
 
     def prior_mean(self, left_out: LeftOut, at: Array, variance: Array) -> Array | None:
         """What is to be added to latent values (K,) where nothing is known of them.

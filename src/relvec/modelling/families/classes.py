@@ -87,6 +87,9 @@ class ClassFamily(ABC):
     def as_calibrated(self, likelihood: Likelihood) -> Likelihood:
         return likelihood
 
+    def residuals(self, left_out: LeftOut) -> None:
+        return None
+
     def prior_mean(self, left_out: LeftOut, at: Array, variance: Array) -> Array | None:
         """So much that classes are as probable as they are frequent."""
         n_classes = len(self.labels)

@@ -28,9 +28,7 @@ def corrected_noise(
 ) -> float:
     """A variance no smaller than ``noise``."""
     count, weight = left_out.n_observations, left_out.weight
-    # The mean of the targets has seen every row, too.
-    centring = count / max(count - 1, 1.0) if centred else 1.0
-    errors = centring * (left_out.targets - left_out.mean)[:, 0]
+    errors = left_out.errors(centred=centred)[:, 0]
     variance = left_out.variance[:, 0]
     ratio = min(_ratio(errors, variance + noise, weight), _most(left_out))
     if ratio > 1 and 0.5 * count * (ratio - 1 - np.log(ratio)) > _LEAST_GAIN:

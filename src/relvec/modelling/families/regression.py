@@ -9,6 +9,7 @@ from relvec.likelihoods import Gaussian, Likelihood, gaussian_noise
 from relvec.modelling.families.base import LeftOut
 from relvec.modelling.families.noise import corrected_noise
 from relvec.modelling.predictive import TargetDistribution, variance_factor
+from relvec.modelling.residuals import Residuals
 from relvec.modelling.training_rows import TrainingRows
 from relvec.modelling.training_set import TrainingSet
 from relvec.parameters import as_floats
@@ -76,6 +77,11 @@ class Regression:
         # What is left of its noise is in range, as that of the fit was.
         precision = np.array([1 / self.noise_variance])
         return likelihood.with_parameters(np.log(precision))
+
+    def residuals(self, left_out: LeftOut) -> Residuals:
+        errors = left_out.errors(centred=self.centred)[:, 0]
+        promised = self.predictive(left_out.mean, left_out.variance).std
+        return Residuals.of(errors, promised, left_out.weight)
 
     def prior_mean(self, left_out: LeftOut, at: Array, variance: Array) -> Array | None:
         return None
