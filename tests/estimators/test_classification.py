@@ -22,7 +22,8 @@ GAMMA = 1 / 0.5**2
 
 @pytest.fixture(scope="module")
 def model():
-    return RVC(gamma=GAMMA).fit(X, Y)
+    """With bars of the weights alone, which can be written down."""
+    return RVC(gamma=GAMMA, uncertainty="plain").fit(X, Y)
 
 
 def test_the_fitted_attributes_agree_with_each_other(model):

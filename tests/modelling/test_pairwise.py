@@ -32,7 +32,8 @@ def three_classes(n_rows=90):
 def pairwise(mode, fit=fit, **settings):
     X, y = three_classes()
     rows, classes = in_arrays(X, y, np.ones(len(y)), len(y), 0)
-    spec = Specification((Gaussian(1.0),), class_family("auto", LABELS[:2]))
+    family = class_family("auto", LABELS[:2])
+    spec = Specification((Gaussian(1.0),), family, augmented=False)
     coupling = coupling_for(mode, LABELS)
     options = {
         "kernels": [spec.kernels] * len(coupling.keys),
