@@ -94,6 +94,11 @@ class Posterior:
         return self
 
     @property
+    def coupled(self) -> bool:
+        """Whether outputs have covariances."""
+        return False
+
+    @property
     def spread_shape(self) -> tuple[int, ...]:
         """Of what ``predict`` says of a row beside its mean."""
         return (len(self.mean),)
@@ -198,6 +203,10 @@ class CoupledPosterior(Posterior):
     def rescaled(self, weights: Array) -> Self:
         uncoupled = self.uncoupled.rescaled(weights)
         return replace(super().rescaled(weights), uncoupled=uncoupled)
+
+    @property
+    def coupled(self) -> bool:
+        return True
 
     @property
     def spread_shape(self) -> tuple[int, ...]:

@@ -27,6 +27,8 @@ def log_moderated(y: Array, mean: Array, variance: Array) -> Array:
 
 def moderated_log_odds(mean: Array, variance: Array) -> Array:
     """log p/(1 − p) with p = ∫ σ(η) N(η | mean, variance) dη."""
+    if len(mean) <= _ROWS_AT_ONCE:
+        return _mixed_log_odds(mean, variance)
     odds = np.empty(len(mean))
     for start in range(0, len(mean), _ROWS_AT_ONCE):
         rows = slice(start, start + _ROWS_AT_ONCE)
@@ -35,19 +37,25 @@ def moderated_log_odds(mean: Array, variance: Array) -> Array:
 
 
 def _mixed_log_odds(mean: Array, variance: Array) -> Array:
-    nodes, weights = kolmogorov_rule()
-    z = mean / np.sqrt(4 * nodes[:, None] ** 2 + variance)
-    return _log_mean(weights, z) - _log_mean(weights, -z)
-
-
-def _log_mean(weights: Array, z: Array) -> Array:
-    """log Σ weight·Φ(z) over the nodes.
-
-    scipy's ``logsumexp`` takes ten times as long for a single row.
-    """
-    logs = log_ndtr(z)
+    squares, weights = _mixture()
+    # Both sides at once, and not by scipy's ``logsumexp``: a single row would take
+    # several times as long.
+    n_rows = len(mean)
+    logs = np.empty((len(squares), 2 * n_rows))
+    z = np.divide(mean, np.sqrt(squares + variance), out=logs[:, :n_rows])
+    np.negative(z, out=logs[:, n_rows:])
+    log_ndtr(logs, out=logs)
     largest = logs.max(axis=0)
-    return np.asarray(largest + np.log(weights @ np.exp(logs - largest)))
+    logs -= largest
+    log_p = np.log(weights @ np.exp(logs, out=logs)) + largest
+    return np.asarray(log_p[:n_rows] - log_p[n_rows:])
+
+
+@cache
+def _mixture() -> tuple[Array, Array]:
+    """Variances 4v² (nodes, 1), and weights."""
+    nodes, weights = kolmogorov_rule()
+    return 4 * nodes[:, None] ** 2, weights
 
 
 @cache

@@ -5,7 +5,7 @@ from itertools import combinations
 from typing import Any, Protocol
 
 import numpy as np
-from scipy.special import expit, log_expit, logsumexp
+from scipy.special import expit, log_expit
 
 from relvec.basis import blocks
 from relvec.modelling.predictive import ClassDistribution, ClassVotes
@@ -84,8 +84,9 @@ class Rest:
     def predictive(self, odds: Array) -> ClassDistribution:
         # Logarithms, since far from a class its probability may underflow.
         log_p = log_expit(odds)
-        scaled = log_p - logsumexp(log_p, axis=1, keepdims=True)
-        return ClassDistribution(self.labels, np.asarray(scaled))
+        log_p -= log_p.max(axis=1, keepdims=True)
+        log_p -= np.log(np.exp(log_p).sum(axis=1, keepdims=True))
+        return ClassDistribution(self.labels, np.asarray(log_p))
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,7 +1,8 @@
 """A fitted model: all that predicting, describing and exporting it needs."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -14,14 +15,11 @@ from relvec.modelling.draws import Beyond
 from relvec.modelling.families import Family
 from relvec.modelling.residuals import Residuals
 from relvec.modelling.same_functions import Pruned, values_among
+from relvec.modelling.stacked import ROW_ENTRIES, Linear, Stack
 from relvec.modelling.surroundings import Surroundings
 from relvec.modelling.training_rows import Features
 from relvec.posterior import Posterior
 from relvec.typing import AnyArray, Array, Indices
-
-# Of functions evaluated at once: what is made of them then stays in cache, and memory
-# that is used again costs no page faults, which took half of the time.
-_ENTRIES = 16_384
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,17 +78,28 @@ class FittedModel:
     surroundings: Surroundings | None = None  # what is not known far from the data
     residuals: Residuals | None = None  # of rows left out, if they are known
 
+    def __getstate__(self) -> dict[str, Any]:
+        # What is cached is made again.
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
     def latent(self, X: AnyArray) -> tuple[Array, Array]:
         """Mean and variance of η, (n_rows, outputs) each, in blocks of rows.
 
         Of coupled outputs the covariance, (n_rows, outputs, outputs).
         """
         X = self.features.checked(X)
+        if not self.posterior.coupled:
+            return self._stack.latent(X)
         mean = np.empty((len(X), len(self.posterior.mean)))
         variance = np.empty((len(X), *self.posterior.spread_shape))
         for rows, functions in self._functions(X):
             mean[rows], variance[rows] = self._moments(X[rows], functions)
         return mean + self.offset, variance
+
+    @cached_property
+    def _stack(self) -> Stack:
+        """For rows that come one by one."""
+        return Stack.of([self])
 
     def _moments(self, X: AnyArray, functions: Any) -> tuple[Array, Array]:
         """Of η less the offset, at rows whose functions are known."""
@@ -103,20 +112,22 @@ class FittedModel:
         """The mean of η alone, which takes less."""
         if is_row_blocks(X):
             return np.concatenate([self.values(block.X) for block in X])
-        return self.predictor(np.asarray(X)) + self.offset
+        return self._means(np.asarray(X), self.offset)
 
     def predictor(self, X: AnyArray) -> Array:
         """Φw (n_rows, outputs): the mean of η without the offset."""
-        X = self.features.checked(X)
-        mean = np.empty((len(X), len(self.posterior.mean)))
-        for rows, functions in self._functions(X):
-            mean[rows] = functions @ self.posterior.mean.T
-        return mean
+        return self._means(X, 0.0)
+
+    def _means(self, X: AnyArray, offset: float) -> Array:
+        X, linear = self.features.checked(X), Linear.of(self, offset)
+        widest = max(len(self.basis), X.shape[1])
+        parts = [linear(X[rows]) for rows in blocks(len(X), widest, ROW_ENTRIES)]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def _functions(self, X: AnyArray) -> Iterator[tuple[slice, Any]]:
         """Some rows at a time, and the functions there, sparse if they are compact."""
         evaluate = self.basis.sparse if self.basis.compact else self.basis
-        for rows in blocks(len(X), max(len(self.basis), X.shape[1]), _ENTRIES):
+        for rows in blocks(len(X), max(len(self.basis), X.shape[1]), ROW_ENTRIES):
             yield rows, evaluate(X[rows])
 
     def predictive(self, X: AnyArray | RowBlocks) -> Any:

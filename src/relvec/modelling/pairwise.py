@@ -11,13 +11,16 @@ import numpy as np
 from relvec.data import RowBlocks
 from relvec.evidence import Status
 from relvec.kernels import Kernel
+from relvec.likelihoods.logistic_integral import moderated_log_odds
 from relvec.modelling.coupling import Coupling
 from relvec.modelling.families import class_family
+from relvec.modelling.families.probabilities import DoubtOfEach
 from relvec.modelling.fitted import FittedModel, Learned, latent_of
 from relvec.modelling.monitor import Monitor, logger, silent
 from relvec.modelling.predictive import ClassDistribution, ClassVotes
 from relvec.modelling.same_functions import function_keys
 from relvec.modelling.specification import Specification
+from relvec.modelling.stacked import Stack
 from relvec.modelling.training_rows import Features, TrainingRows
 from relvec.typing import AnyArray, Array, Indices
 
@@ -79,8 +82,11 @@ class PairwiseModel:
 
     def latent(self, X: AnyArray) -> tuple[Array, Array]:
         """Mean and variance of the models' outputs, (n_rows, n_models) each."""
-        means, variances = zip(*(one.latent(X) for one in self.models), strict=True)
-        return np.hstack(means), np.hstack(variances)
+        return self._stack.latent(self.features.checked(X))
+
+    @cached_property
+    def _stack(self) -> Stack:
+        return Stack.of(self.models)
 
     def predictive(self, X: AnyArray | RowBlocks) -> ClassDistribution | ClassVotes:
         """The distribution of the classes of some rows, or votes for them."""
@@ -95,11 +101,15 @@ class PairwiseModel:
         return self._coupled(values, np.zeros_like(values))
 
     def _coupled(self, mean: Array, variance: Array) -> ClassDistribution | ClassVotes:
-        odds = [
-            one.family.predictive(mean[:, [i]], variance[:, [i]]).decision
-            for i, one in enumerate(self.models)
-        ]
-        return self.coupling.predictive(np.column_stack(odds))
+        odds = moderated_log_odds(mean.ravel(), variance.ravel()).reshape(mean.shape)
+        if self._doubt is not None:
+            odds = self._doubt.applied(odds)
+        return self.coupling.predictive(odds)
+
+    @cached_property
+    def _doubt(self) -> DoubtOfEach | None:
+        doubts = [getattr(one.family, "doubt", None) for one in self.models]
+        return DoubtOfEach.of(doubts) if any(doubts) else None
 
     @property
     def features(self) -> Features:
@@ -199,7 +209,7 @@ class PairwiseModel:
     def kernel_indices(self) -> Indices:
         return self._names[:, 0]
 
-    @property
+    @cached_property
     def centres(self) -> AnyArray:
         return self._of_functions([one.centres for one in self.models])
 

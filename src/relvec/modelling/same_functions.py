@@ -1,12 +1,13 @@
 """Which functions of two models are the same."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any
 
 import numpy as np
 
-from relvec.basis import Basis
+from relvec.basis import Basis, Functions, Group
 from relvec.kernels import Kernel
 from relvec.kernels.varying import Varying
 from relvec.typing import AnyArray, Array, Indices
@@ -62,6 +63,63 @@ def values_among(earlier: Basis, values: Array, basis: Basis) -> Array:
 def function_keys(basis: Basis) -> list[Any]:
     """Something to compare kernel functions by, the constant left out."""
     return _keys(basis)[basis.bias :]
+
+
+def evaluated_once(
+    each: Sequence[tuple[Functions, ...]],
+) -> tuple[tuple[Functions, ...], list[Indices]]:
+    """Functions of several models, none of them twice; where those of each are."""
+    pools: list[_Pool] = []
+    found = [list(_pooled(groups, pools)) for groups in each]
+    starts = np.cumsum([0, *(len(pool.places) for pool in pools)])
+    numbers = [
+        np.concatenate([np.empty(0, np.intp), *(starts[k] + own for k, own in parts)])
+        for parts in found
+    ]
+    return tuple(pool.functions for pool in pools), numbers
+
+
+def _pooled(
+    groups: tuple[Functions, ...], pools: list["_Pool"]
+) -> Iterator[tuple[int, Indices]]:
+    """The pool of every group, a new one if no other has its kernel, and places."""
+    for group in groups:
+        ready = (k for k, pool in enumerate(pools) if pool.takes(group))
+        number = next(ready, len(pools))
+        if number == len(pools):
+            pools.append(_Pool([], {}))
+        yield number, pools[number].added(group)
+
+
+@dataclass(frozen=True)
+class _Pool:
+    """Groups of one kernel."""
+
+    groups: list[Functions]
+    places: dict[Any, int]  # of functions, by what tells them apart
+
+    def takes(self, group: Functions) -> bool:
+        """Whether it can be one with those here."""
+        first = self.groups[0]
+        plain = isinstance(group, Group) and isinstance(first, Group)
+        return plain and group.kernel == first.kernel
+
+    def added(self, group: Functions) -> Indices:
+        """Places of its functions."""
+        keys = _keys(Basis((group,), bias=False))
+        new = [number for number, key in enumerate(keys) if key not in self.places]
+        self.groups.append(group.subset(np.array(new, dtype=np.intp)))
+        for number in new:
+            self.places[keys[number]] = len(self.places)
+        return np.array([self.places[key] for key in keys], dtype=np.intp)
+
+    @property
+    def functions(self) -> Functions:
+        """All as one."""
+        if len(self.groups) == 1:
+            return self.groups[0]
+        centres = np.concatenate([group.centres for group in self.groups])
+        return Group(self.groups[0].kernel, centres)
 
 
 _CONSTANT = "constant"

@@ -6,11 +6,12 @@ it has no loss of single rows. So it tells which share of the rows is to be take
 drawn from the frequencies of the classes, whatever the model says of them.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import minimize_scalar
-from scipy.special import log_softmax
+from scipy.special import log_expit, log_softmax
 
 from relvec.typing import AnyArray, Array, Indices
 
@@ -32,10 +33,20 @@ class Doubt:
 
     def applied(self, decision: Array) -> Array:
         """To log odds (N,) of two classes, or log probabilities (N, K)."""
+        if decision.ndim == 1:
+            return DoubtOfEach.of([self]).applied(decision)
+        return np.logaddexp(decision + self.log_sure, self.log_shares)
+
+    @property
+    def log_sure(self) -> float:
+        """Of what the model says, its share."""
+        return float(np.log1p(-self.share))
+
+    @property
+    def log_shares(self) -> Array:
+        """Of the frequencies (K,)."""
         with np.errstate(divide="ignore"):
-            frequencies = np.log(self.share * self.frequencies)
-        mixed = np.logaddexp(as_log_p(decision) + np.log1p(-self.share), frequencies)
-        return mixed if decision.ndim > 1 else mixed[:, 1] - mixed[:, 0]
+            return np.log(self.share * self.frequencies)
 
     def even(self, room: float) -> tuple[float, float]:
         """p₁ − p₀ of two classes that are equally probable with this doubt.
@@ -54,6 +65,29 @@ class Doubt:
         against = self.share * (self.frequencies - self.frequencies[chosen][:, None])
         kept = (against <= 0) | ((1 - self.share) * leads > against + room)
         return np.asarray(kept.all(axis=1))
+
+
+@dataclass(frozen=True, eq=False)
+class DoubtOfEach:
+    """The same of several models of two classes each, as logarithms."""
+
+    sure: Array  # (M,)
+    first: Array  # (M,) of the first class's frequency
+    second: Array  # (M,)
+
+    @classmethod
+    def of(cls, doubts: Sequence[Doubt | None]) -> "DoubtOfEach":
+        """None has no share."""
+        none = Doubt(0.0, np.full(2, 0.5))
+        each = [one or none for one in doubts]
+        first, second = np.transpose([one.log_shares for one in each])
+        return cls(np.array([one.log_sure for one in each]), first, second)
+
+    def applied(self, odds: Array) -> Array:
+        """To log odds (…, M) of the second classes."""
+        above = np.logaddexp(log_expit(odds) + self.sure, self.second)
+        below = np.logaddexp(log_expit(-odds) + self.sure, self.first)
+        return np.asarray(above - below)
 
 
 @dataclass(frozen=True, eq=False)
