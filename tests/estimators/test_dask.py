@@ -196,9 +196,23 @@ def test_predictions_are_lazy_and_the_same(client):
 
 def test_intervals_are_lazy(client):
     X, y = rows(300)
-    lower, upper = RVR(gamma=1 / 9).fit(X, y).predict_interval(collections(X, y)[0])
-
+    model, there = RVR(gamma=1 / 9).fit(X, y), collections(X, y)[0]
+    lower, upper = model.predict_interval(there)
     assert np.all((lower < upper).compute())
+
+    _, wide = model.predict_interval(there, coverage=0.95, calibration="loo")
+    _, expected = model.predict_interval(X, coverage=0.95, calibration="loo")
+    np.testing.assert_allclose(wide.compute(), expected, rtol=1e-12)
+
+
+def test_what_needs_all_rows_here_says_so(client):
+    X, y = two_mixtures(300, seed=1)
+    there = da.from_array(X, chunks=(100, 2)), da.from_array(y, chunks=100)
+    with pytest.raises(ValueError, match=r"class_weight='balanced' needs all rows"):
+        RVC(gamma=4.0, class_weight="balanced").fit(*there)
+    model = RVC(gamma=4.0).fit(X, y)
+    with pytest.raises(ValueError, match="at all rows together"):
+        model.sample_posterior(there[0])
 
 
 def test_a_model_is_an_ordinary_estimator(client):
