@@ -90,7 +90,7 @@ def _(family: RealTargets, of: Latent, *, std: bool) -> Outputs:
 def _(family: SignedClasses, of: Latent, *, std: bool) -> Outputs:
     values = of.mean
     if values.shape == (1,):
-        values = concatenated([constant(np.zeros(1)), values])
+        values = matmul(values, np.array([[0.0, 1.0]]))
     return {"probabilities": softmax(values * (2 / family.link_variance))}
 
 
