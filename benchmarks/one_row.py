@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import onnxruntime
 from markdown import figures, table
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from relvec import LSSVC, LSSVR, RVC, RVR
@@ -43,11 +44,28 @@ def models():
     numbers, two, three = draw(0), draw(2), draw(3)
     plain, bars = ("predict", {}), ("predict", {"return_std": True})
     odds = ("predict_proba", {})
-    return {
+    sparse = {
         "RVR": (RVR(noise_variance=1e-6, **rvm), numbers, (plain, bars)),
         "RVC, two classes": (RVC(**rvm, **kept), two, (plain, odds)),
         "RVC, three classes": (RVC(**rvm, **kept), three, (plain, odds)),
-        "RVC, three, ovr": (RVC(multi_class="ovr", **rvm, **kept), three, (plain,)),
+        "RVC, three, ovr": (
+            RVC(multi_class="ovr", **rvm, **kept),
+            three,
+            (plain, odds),
+        ),
+        "RVC, three, ovo": (
+            RVC(multi_class="ovo", **rvm, **kept),
+            three,
+            (plain, odds),
+        ),
+    }
+    both = {
+        f"{name}, {bars}": (clone(model).set_params(uncertainty=bars), *others)
+        for name, (model, *others) in sparse.items()
+        for bars in ("plain", "augmented")
+    }
+    return {
+        **both,
         "LSSVR": (LSSVR(**lssvm), numbers, (plain, bars)),
         "LSSVC, two classes": (LSSVC(**lssvm), two, (plain, odds)),
         "LSSVC, three classes": (LSSVC(**lssvm), three, (plain, odds)),
@@ -124,12 +142,15 @@ def by_onnx(calls):
             session = onnxruntime.InferenceSession(path, settings)
         row = {"X": X[:1].astype(np.float32)}
         tasks = {
-            "predict": partial(model.predict, X[:1]),
             "onnx": partial(session.run, None, row),
+            "predict": partial(model.predict, X[:1]),
         }
+        if hasattr(model, "predict_proba"):
+            tasks["predict_proba"] = partial(model.predict_proba, X[:1])
         times = measured(tasks, calls)
-        call, run = np.median(times["predict"]), np.median(times["onnx"])
-        yield [name, f"{size:,}", figures(call), figures(run), figures(call / run)]
+        run, *each = (float(np.median(laps)) for laps in times.values())
+        ratios = [figures(call / run) for call in each]
+        yield [name, f"{size:,}", figures(run), figures(each[0]), *ratios, ""][:6]
 
 
 def main():
@@ -142,7 +163,7 @@ def main():
     print(f"Microseconds for one row of {FEATURES} features, medians and the least.\n")
     print(table([*header, *least], outcomes(arguments.calls)))
     print("\nThe same by ONNX, medians.\n")
-    header = ["model", "bytes", "predict", "ONNX", "times as fast"]
+    header = ["model", "bytes", "ONNX", "predict", "times as fast", "predict_proba"]
     print(table(header, by_onnx(arguments.calls)))
 
 

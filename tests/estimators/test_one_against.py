@@ -28,6 +28,12 @@ def model(request):
     return RVC(multi_class=request.param, gamma=GAMMA).fit(X, Y)
 
 
+@pytest.fixture(scope="module")
+def plain(model):
+    """Without a process about it, which has functions of its own."""
+    return clone(model).set_params(uncertainty="plain").fit(X, Y)
+
+
 def test_the_binary_models_are_those_of_scikit_learn(model):
     makes = {"ovr": OneVsRestClassifier, "ovo": OneVsOneClassifier}
     theirs = makes[model.multi_class](RVC(gamma=GAMMA)).fit(X, Y)
@@ -72,12 +78,12 @@ def test_the_attributes_are_those_of_the_binary_models_together(model):
     assert model.status_ is Status.CONVERGED
 
 
-def test_weights_and_vectors_are_the_latent_functions(model):
+def test_weights_and_vectors_are_the_latent_functions(plain):
     """What the attributes say is what the binary models compute."""
-    Phi = rbf_kernel(NEW, model.relevance_vectors_, gamma=GAMMA)
-    latent = Phi @ model.dual_coef_.T + model.intercept_
+    Phi = rbf_kernel(NEW, plain.relevance_vectors_, gamma=GAMMA)
+    latent = Phi @ plain.dual_coef_.T + plain.intercept_
 
-    assert_allclose(model.model_.latent(NEW)[0], latent, rtol=1e-9, atol=1e-9)
+    assert_allclose(plain.model_.latent(NEW)[0], latent, rtol=1e-9, atol=1e-9)
 
 
 def test_probabilities_decisions_and_predictions_agree(model):
@@ -148,15 +154,15 @@ def test_columns_of_absent_rows_are_not_looked_at(mode):
     )
 
 
-def test_a_precomputed_kernel(model):
-    other = clone(model).set_params(kernel="precomputed")
+def test_a_precomputed_kernel(plain):
+    other = clone(plain).set_params(kernel="precomputed")
     other.fit(rbf_kernel(X, gamma=GAMMA), Y)
 
-    assert np.array_equal(other.relevance_, model.relevance_)
+    assert np.array_equal(other.relevance_, plain.relevance_)
     assert other.relevance_vectors_.shape == (0, 0)
     assert_allclose(
         other.predict_proba(rbf_kernel(NEW, X, gamma=GAMMA)),
-        model.predict_proba(NEW),
+        plain.predict_proba(NEW),
         rtol=1e-5,
         atol=1e-12,
     )

@@ -1,13 +1,16 @@
 """Rows far from those a model was fitted to, where digits and nodes are scarce."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from export.instances import classes, fit
+from export.instances import FAR, FORMS, classes, classifier, fit, regressor
+from export.measures import far_rows, rows_about, said
 from export.runners import by_onnx
 from relvec import RVC, RVR
 from relvec.export.plan import Plan
-from relvec.kernels import Periodic
+from relvec.kernels import Gaussian, Periodic, Polynomial
 
 
 @pytest.mark.parametrize("precision", ["float32", "float64"])
@@ -34,3 +37,34 @@ def test_classes_of_unequal_uncertainty(kernel, times):
     found = by_onnx(Plan.of(model, "proba", "float64"), far)["probabilities"]
 
     assert np.abs(found - model.predict_proba(far)).max() < 1e-11
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        lambda: regressor(kernel=Polynomial(3, 0.4, 1.0)),
+        lambda: classifier(
+            3, kernel=Polynomial(2, 0.4, 1.0), multi_class=FORMS["mrvm1 published"]
+        ),
+    ],
+)
+def test_polynomials_far_out_have_the_digits_that_are_promised(case):
+    """Their terms grow and cancel, which seven digits would not outlive."""
+    model, X = case().model, case().X
+    rows = rows_about(X, 4000, seed=1).astype(np.float32).astype(np.float64)
+    (name, expected), *_ = said(model, rows).outputs.items()
+    scale = np.maximum(np.abs(expected), np.ptp(expected[~far_rows(expected)]))
+    plan = Plan.of(model, "auto", "float32")
+    written, single = (
+        by_onnx(one, rows)[name] for one in (plan, replace(plan, arithmetic=np.float32))
+    )
+
+    assert np.max(np.abs(written - expected) / scale) <= 1e-5
+    assert np.max(np.abs(single - expected) / scale) > 1e-5
+
+
+def test_functions_that_vanish_have_the_digits_of_single_precision():
+    """What is asked of rows far out costs others nothing."""
+    model = regressor(FAR, kernel=Gaussian(1.2)).model
+
+    assert Plan.of(model, "mean+std", "float32").arithmetic is np.float32

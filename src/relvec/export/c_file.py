@@ -21,7 +21,9 @@ def c_text(plan: Plan, name: str) -> str:
             f"{name!r}"
         )
     same = plan.arithmetic is plan.kind
-    function = CFunction(plan.program, plan.arithmetic, f"{name}_", same=same)
+    function = CFunction(
+        plan.program.written_out, plan.arithmetic, f"{name}_", same=same
+    )
     guard = f"{name.upper()}_INCLUDED"
     lines = [*_comment(plan, function, name), f"#ifndef {guard}", f"#define {guard}"]
     lines += ["#include <math.h>", ""]

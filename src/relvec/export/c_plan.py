@@ -10,7 +10,7 @@ from collections import defaultdict
 from relvec.export.expressions import ELEMENTWISE, Expression
 from relvec.export.program import Program
 
-_AS_THEY_ARE = {"input", "constant", "wider", "take", "normal_tail"}
+_AS_THEY_ARE = {"input", "constant", "wider", "take"}
 
 
 def buffered(program: Program) -> set[int]:

@@ -186,9 +186,6 @@ class CFunction:
         place = int(one.number)
         return self._value(one.operands[0], (*index[:place], *index[place + 1 :]))
 
-    def _named(self, one: Expression, index: Index) -> str:
-        return self._value(one.operands[1], index)
-
     def _taken(self, one: Expression, index: Index) -> str:
         chosen = self._entry(one.number, (index[-1],), "column")
         return self._value(one.operands[0], (*index[:-1], chosen))
@@ -279,7 +276,6 @@ class CFunction:
         "constant": _constant,
         "wider": _wider,
         "take": _taken,
-        "normal_tail": _named,
     }
     _BY_INDEX: ClassVar = {
         "concatenate": _chosen,

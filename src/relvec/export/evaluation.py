@@ -15,6 +15,7 @@ def evaluated(
     program: Program, X: AnyArray, kind: type = np.float64
 ) -> dict[str, AnyArray]:
     """Outputs by name, of rows (n, n_features)."""
+    program = program.written_out
     widest = max(one.size for one in program)
     parts = [_of_block(program, X[rows], kind) for rows in blocks(len(X), widest)]
     return {
@@ -58,7 +59,6 @@ def _applied(one: Expression, operands: list[Any], X: AnyArray, kind: type) -> A
         "input": lambda: X.astype(kind),
         "constant": lambda: one.number.astype(kind),
         "matmul": lambda: operands[0] @ operands[1],
-        "normal_tail": lambda: operands[1],
         "take": lambda: operands[0][..., one.number],
         "wider": lambda: np.expand_dims(operands[0], int(one.number) + 1),
     }

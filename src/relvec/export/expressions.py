@@ -173,6 +173,8 @@ def _joined(op: str, operands: list[Expression]) -> Expression | None:
     first, factor = operands[0], float(operands[1].number)
     if first.op == "matmul":
         return matmul(first.operands[0], first.operands[1].number * factor)
+    if first.op == "multiply" and first.operands[1].is_constant:
+        return first.operands[0] * (first.operands[1].number * factor)
     inner, rest = _apart(first)
     if rest is not None and _is_linear(inner):
         return inner * factor + rest * factor
@@ -252,11 +254,11 @@ def polynomial(t: Expression, coefficients: Any) -> Expression:
     return Expression("polynomial", (t, constant(coefficients)), t.shape)
 
 
-def shortened(op: str, operand: Expression, value: Expression) -> Expression:
-    """A value by a name that some languages know as a function of an operand."""
+def shortened(name: str, value: Expression, *by: Expression) -> Expression:
+    """A value by a name that some languages know as a function of other values."""
     if value.is_constant:
         return value
-    return Expression(op, (operand, value), value.shape)
+    return Expression("shortened", (value, *by), value.shape, np.array(name))
 
 
 def economised(coefficients: AnyArray, kind: type) -> Array:

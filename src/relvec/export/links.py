@@ -18,10 +18,12 @@ from relvec.export.expressions import (
     if_negative,
     log,
     matmul,
+    shortened,
     sqrt,
     squared,
 )
 from relvec.export.special import (
+    divided_by_sum,
     log_normal_cdf,
     log_sum_exp,
     normal_cdf,
@@ -40,40 +42,59 @@ from relvec.typing import Array
 # those of ``relvec.likelihoods.largest_of``.
 _STEP, _BEYOND = 0.35, 7.0
 _MOST_NODES = 2000
+_LEAST_SHARE = 1e-300  # that a logarithm can take, and that is nothing
 _LOG_DENSITY = -0.5 * np.log(2 * np.pi)
 
 
-def moderated(mean: Expression, variance: Expression) -> Expression:
+def moderated(
+    mean: Expression, variance: Expression, doubt: Doubt | None
+) -> Expression:
     """P of the first and second of two classes (2,), for η of these moments (1,)."""
     nodes, weights = kolmogorov_rule()
-    z = mean / sqrt(variance + 4 * nodes**2)
-    tail = matmul(normal_tail(z), weights[:, None])
+    std = sqrt(variance + 4 * nodes**2)
+    tail = matmul(normal_tail(mean / std), weights[:, None])
     rest = 1.0 - tail
-    return concatenated([if_negative(mean, rest, tail), if_negative(mean, tail, rest)])
+    p = concatenated([if_negative(mean, rest, tail), if_negative(mean, tail, rest)])
+    # By the error function of z/√2, whose average is p₁ − p₀.
+    sure, shares = _shares(doubt, 2)
+    sides = constant(0.5 * sure * weights[:, None] * np.array([-1.0, 1.0]))
+    even = constant(0.5 * sure + shares)
+    short = mean * np.sqrt(0.5) / std
+    return shortened("both_sides", doubted(p, doubt), short, sides, even)
+
+
+def _shares(doubt: Doubt | None, n_classes: int) -> tuple[float, Array]:
+    """Of the model, and of the frequencies."""
+    if doubt is None:
+        return 1.0, np.zeros(n_classes)
+    return 1 - doubt.share, doubt.share * doubt.frequencies
 
 
 def log_moderated(mean: Expression, variance: Expression) -> Expression:
-    """log P of the second of two classes (1,), where it may be very small."""
+    """log P (M,) of the second of two classes, where it may be very small."""
     nodes, weights = kolmogorov_rule()
-    z = mean / sqrt(variance + 4 * nodes**2)
-    return log_sum_exp(log_normal_cdf(z) + np.log(weights)).wider(0)
+    z = mean.wider(-1) / sqrt(variance.wider(-1) + 4 * nodes**2)
+    return log_sum_exp(log_normal_cdf(z) + np.log(weights))
 
 
 def doubted(p: Expression, doubt: Doubt | None) -> Expression:
     """With the share of the classes' frequencies."""
-    if doubt is None:
-        return p
-    return p * (1 - doubt.share) + doubt.share * doubt.frequencies
+    sure, shares = _shares(doubt, p.shape[-1])
+    return p * sure + shares
 
 
 def log_doubted(
-    log_p: Expression, doubt: Doubt | None, *, place: int = 1
+    log_p: Expression, doubts: list[Doubt | None], place: int
 ) -> Expression:
-    """The same of the logarithm for one of the classes."""
-    if doubt is None:
+    """The same of logarithms (M,) for one of two classes of several models."""
+    if not any(doubts):
         return log_p
-    known = constant([np.log(doubt.share * doubt.frequencies[place])])
-    return log_sum_exp(concatenated([log_p + np.log1p(-doubt.share), known])).wider(0)
+    each = [_shares(doubt, 2) for doubt in doubts]
+    sure = np.log([share for share, _ in each])
+    known = np.log(np.maximum([shares[place] for _, shares in each], _LEAST_SHARE))
+    found = log_p + sure
+    most = at_least(found, known)
+    return most + log(exp(found - most) + exp(constant(known) - most))
 
 
 def probit_of_two(mean: Expression, variance: Expression) -> Expression:
@@ -86,6 +107,8 @@ def probit_of_two(mean: Expression, variance: Expression) -> Expression:
 
 def largest(mean: Expression, std: Expression, n_nodes: int) -> Expression:
     """P(variable is the largest) (…, K), for independent normal ones, by a grid."""
+    if std.shape[-1] == 1:
+        return _largest_of_equals(mean, std, n_nodes)
     low = (mean - std * _BEYOND).max().wider(-1)
     high = (mean + std * _BEYOND).max().wider(-1)
     v = low + (high - low) * np.linspace(0, 1, n_nodes)
@@ -94,6 +117,19 @@ def largest(mean: Expression, std: Expression, n_nodes: int) -> Expression:
     log_density = squared(z) * -0.5 - log(std).wider(-2)
     terms = exp(log_cdf.sum().wider(-1) - log_cdf + log_density + _LOG_DENSITY)
     return normalised(terms.sum(axis=-2))
+
+
+def _largest_of_equals(mean: Expression, std: Expression, n_nodes: int) -> Expression:
+    """The same of variables with one deviation, in units of it."""
+    behind = (mean.max().wider(-1) - mean) / std
+    grid = np.linspace(-_BEYOND, _BEYOND, n_nodes)[:, None]
+    z = behind.wider(-2) + grid
+    log_cdf = log_normal_cdf(z)
+    terms = exp(log_cdf.sum().wider(-1) - log_cdf + squared(z) * -0.5 + _LOG_DENSITY)
+    value = normalised(terms.sum(axis=-2))
+    near = mean * np.sqrt(0.5)
+    short = ((near.max().wider(-1) - near) / std).wider(-2) + grid * np.sqrt(0.5)
+    return shortened("largest", value, short)
 
 
 def nodes_for(ratio: float) -> int:
@@ -119,11 +155,6 @@ def half_of_points(n_outputs: int) -> Array:
     return points[: len(points) // 2]
 
 
-def rest_coupled(log_p: list[Expression]) -> Expression:
-    """P (K,) from each class against the rest, scaled to one."""
-    return softmax(concatenated(log_p))
-
-
 def pairs_coupled(p: list[Expression], n_classes: int) -> Expression:
     """P (K,) from those of all pairs, as ``relvec.modelling.coupling.coupled`` has it.
 
@@ -140,7 +171,7 @@ def pairs_coupled(p: list[Expression], n_classes: int) -> Expression:
         squared(losses[i]).sum().wider(0) * unit[i] - wins[i] * losses[i] + 1.0
         for i in range(n_classes)
     ]
-    found = normalised(solved_for_ones(rows))
+    found = divided_by_sum(solved_for_ones(rows))
     return normalised(at_least(found, np.finfo(np.float64).eps))
 
 

@@ -125,7 +125,7 @@ class Graph:
             parts = [self._for_every_row(each) for each in one.operands]
             return self.node("Concat", *parts, axis=-1)
         if one.op in self._WRITTEN_OUT:
-            return self._WRITTEN_OUT[one.op](self, *one.operands)
+            return self._WRITTEN_OUT[one.op](self, one)
         names = [self._operand(each, one) for each in one.operands]
         if one.op in {"take", "wider"}:
             return self._placed(one, names[0])
@@ -152,11 +152,15 @@ class Graph:
         if one.op == "take":
             columns = self.constant(one.number, np.int64)
             return self.node("Gather", name, columns, axis=-1)
+        inner = one.operands[0]
+        if inner.op in REDUCTIONS and int(inner.number) == int(one.number):
+            return self._reduced(inner, keepdims=1)
         axes = self.constant([int(one.number) + 1], np.int64)
         return self.node("Unsqueeze", name, axes)
 
-    def _polynomial(self, operand: Expression, coefficients: Expression) -> str:
+    def _polynomial(self, one: Expression) -> str:
         """By Horner's rule."""
+        operand, coefficients = one.operands
         first, *others = economised(coefficients.number, self.kind)
         t = self._name(operand)
         value = self.constant(first)
@@ -165,8 +169,9 @@ class Graph:
             value = self.node("Add", value, self.constant(coefficient))
         return value
 
-    def _squared_distances(self, row: Expression, centres: Expression) -> str:
+    def _squared_distances(self, one: Expression) -> str:
         """By differences, or by products of whole matrices."""
+        row, centres = one.operands
         x, z = self._name(row), centres.number
         if not is_expanded(z):
             second = self.constant([2], np.int64)
@@ -179,29 +184,65 @@ class Graph:
         total = self.node("Add", own, beside)
         return self.node("Max", total, self.constant(0.0))
 
-    def _normal_tail(self, z: Expression, tail: Expression) -> str:
-        """½ − ½erf(|z|/√2) where seven digits will do: double precision has no erf."""
+    def _reduced(self, one: Expression, keepdims: int = 0) -> str:
+        inner = one.operands[0]
+        axes = self.constant([int(one.number) + 1], np.int64)
+        twice = inner.op == "multiply" and inner.operands[0] is inner.operands[1]
+        operator = _OPERATORS[one.op]
+        if one.op == "sum" and twice:
+            inner, operator = inner.operands[0], "ReduceSumSquare"
+        return self.node(operator, self._name(inner), axes, keepdims=keepdims)
+
+    def _short(self, one: Expression) -> str:
+        """By fewer operators, whose number is what a row costs."""
+        name, (value, *by) = str(one.number), one.operands
+        if name in self._KNOWN:
+            operator, settings = self._KNOWN[name]
+            return self.node(operator, *map(self._name, by), axis=-1, **settings)
+        # Double precision has no error function, and would need its tails.
         if self.kind is not np.float32:
-            return self._name(tail)
+            return self._name(value)
+        by_erf = getattr(self, f"_{name}")
+        return str(by_erf(*by))
+
+    def _normal_tail(self, z: Expression) -> str:
+        """½ − ½erf(|z|/√2)."""
         root = self.constant(np.sqrt(0.5))
         size = self.node("Mul", self.node("Abs", self._name(z)), root)
         half = self.node("Mul", self.node("Erf", size), self.constant(0.5))
         return self.node("Sub", self.constant(0.5), half)
 
+    def _both_sides(self, z: Expression, sides: Expression, even: Expression) -> str:
+        """Averages of erf(z), from even odds on."""
+        sizes = self.node("Erf", self._name(z))
+        leads = self.node("MatMul", sizes, self._name(sides))
+        return self.node("Add", leads, self._name(even))
+
+    def _largest(self, z: Expression) -> str:
+        """Σ exp(−z²)·Π(1 + erf(z of others)) over a grid, scaled to one."""
+        name = self._name(z)
+        cdf = self.node("Add", self.node("Erf", name), self.constant(1.0))
+        classes, rank = np.arange(z.shape[-1]), len(z.shape)
+        others = self.constant([np.delete(classes, k) for k in classes], np.int64)
+        each = self.node("Gather", cdf, others, axis=-1)
+        # Counted from the front, since runtimes count no other way without any rows.
+        last = self.constant([rank + 1], np.int64)
+        product = self.node("ReduceProd", each, last, keepdims=0)
+        density = self.node("Exp", self.node("Neg", self.node("Mul", name, name)))
+        terms = self.node("Mul", density, product)
+        nodes = self.constant([rank - 1], np.int64)
+        total = self.node("ReduceSum", terms, nodes, keepdims=0)
+        return self.node("LpNormalization", total, axis=-1, p=1)
+
     _WRITTEN_OUT: ClassVar = {
-        "normal_tail": _normal_tail,
         "polynomial": _polynomial,
+        "shortened": _short,
         "squared_distances": _squared_distances,
     }
-
-    def _reduced(self, one: Expression) -> str:
-        inner = one.operands[0]
-        axes = self.constant([int(one.number) + 1], np.int64)
-        twice = inner.op == "multiply" and inner.operands[0] is inner.operands[1]
-        if one.op == "sum" and twice:
-            squared = self._name(inner.operands[0])
-            return self.node("ReduceSumSquare", squared, axes, keepdims=0)
-        return self.node(_OPERATORS[one.op], self._name(inner), axes, keepdims=0)
+    _KNOWN: ClassVar = {
+        "softmax": ("Softmax", {}),
+        "normalised": ("LpNormalization", {"p": 1}),
+    }
 
     def _for_every_row(self, one: Expression) -> str:
         """With an axis of rows, which constants are without."""

@@ -18,7 +18,6 @@ from relvec.export.links import (
     nodes_for,
     pairs_coupled,
     probit_of_two,
-    rest_coupled,
     softmax_of_variances,
     votes,
 )
@@ -91,13 +90,13 @@ def _(family: RealTargets, of: Latent, *, std: bool) -> Outputs:
 def _(family: SignedClasses, of: Latent, *, std: bool) -> Outputs:
     values = of.mean
     if values.shape == (1,):
-        values = concatenated([constant(np.zeros(1)), values])
+        values = matmul(values, np.array([[0.0, 1.0]]))
     return {"probabilities": softmax(values * (2 / family.link_variance))}
 
 
 @_of_family.register
 def _(family: TwoClasses, of: Latent, *, std: bool) -> Outputs:
-    return {"probabilities": doubted(moderated(of.mean, of.variance), family.doubt)}
+    return {"probabilities": moderated(of.mean, of.variance, family.doubt)}
 
 
 @_of_family.register
@@ -157,14 +156,13 @@ def _of_coupling(coupling: Any, models: Any, each: list[Latent]) -> Outputs:
 
 @_of_coupling.register
 def _(coupling: Rest, models: Any, each: list[Latent]) -> Outputs:
-    log_p = [_log_second(*pair) for pair in zip(models, each, strict=True)]
-    return {"probabilities": rest_coupled(log_p)}
+    return {"probabilities": softmax(_log_second(models, each))}
 
 
 @_of_coupling.register
 def _(coupling: PairsOfClasses, models: Any, each: list[Latent]) -> Outputs:
     p = [
-        doubted(moderated(of.mean, of.variance), one.family.doubt)
+        moderated(of.mean, of.variance, one.family.doubt)
         for one, of in zip(models, each, strict=True)
     ]
     return {"probabilities": pairs_coupled(p, len(coupling.labels))}
@@ -172,18 +170,28 @@ def _(coupling: PairsOfClasses, models: Any, each: list[Latent]) -> Outputs:
 
 @_of_coupling.register
 def _(coupling: VotingPairs, models: Any, each: list[Latent]) -> Outputs:
-    second = [_log_second(*pair) for pair in zip(models, each, strict=True)]
-    first = [_log_first(*pair) for pair in zip(models, each, strict=True)]
-    odds = concatenated(second) - concatenated(first)
+    odds = _log_second(models, each) - _log_first(models, each)
     return {"votes": votes(odds, len(coupling.labels))}
 
 
-def _log_second(model: FittedModel, of: Latent) -> Expression:
-    """log P of the second of two classes (1,)."""
-    doubt = getattr(model.family, "doubt", None)
-    return log_doubted(log_moderated(of.mean, of.variance), doubt)
+def _log_second(models: Any, each: list[Latent]) -> Expression:
+    """log P (M,) of the second of two classes of every model."""
+    mean, variance = _side_by_side(each)
+    return log_doubted(log_moderated(mean, variance), _doubts(models), 1)
 
 
-def _log_first(model: FittedModel, of: Latent) -> Expression:
-    doubt = getattr(model.family, "doubt", None)
-    return log_doubted(log_moderated(-of.mean, of.variance), doubt, place=0)
+def _log_first(models: Any, each: list[Latent]) -> Expression:
+    mean, variance = _side_by_side(each)
+    return log_doubted(log_moderated(-mean, variance), _doubts(models), 0)
+
+
+def _side_by_side(each: list[Latent]) -> tuple[Expression, Expression]:
+    """Means and variances (M,)."""
+    return (
+        concatenated([of.mean for of in each]),
+        concatenated([of.variance for of in each]),
+    )
+
+
+def _doubts(models: Any) -> list[Any]:
+    return [getattr(one.family, "doubt", None) for one in models]

@@ -20,6 +20,8 @@ PRECISIONS = ("float32", "float64")
 # Rows at which single precision is tried, and what it may err by: a third of what is
 # promised, 1e-5 of the spread of an output, or two units in its last place.
 _TRIED, _PROMISED, _LAST_PLACES = 200, 1e-5 / 3, 2
+# Functions that grow cancel further out, where as much is promised of an output itself.
+_FURTHER = 30.0
 _TINY = float(np.finfo(np.float64).tiny)
 _TOLERANCES = {"float32": 1e-5, "float64": 1e-10}
 
@@ -131,17 +133,27 @@ def _arithmetic(program: Program, subject: Subject, kind: type) -> type:
     if kind is np.float64:
         return np.float64
     centres = _centres(subject.model, program.n_features)[:_TRIED]
-    tried = np.concatenate([subject.raw_rows(_TRIED), subject.scaling.undone(centres)])
+    near = np.concatenate([subject.raw_rows(_TRIED), subject.scaling.undone(centres)])
+    tried = np.concatenate([near, subject.raw_rows(_TRIED, _FURTHER)])
     X = tried.astype(kind).astype(np.float64)
     exact, single = evaluated(program, X), evaluated(program, X, np.float32)
     for name, values in exact.items():
-        error = np.abs(single[name].astype(np.float64) - values).max(initial=0.0)
-        size = np.abs(values).max(initial=0.0)
-        spread = _PROMISED * (np.ptp(values) if values.size else 0.0)
-        allowed = max(spread, _LAST_PLACES * float(np.finfo(np.float32).eps) * size)
-        if not error <= allowed:
+        about = values[: len(near)]
+        error = np.abs(single[name].astype(np.float64) - values)
+        rounding = _LAST_PLACES * float(np.finfo(np.float32).eps)
+        least = rounding * np.abs(about).max(initial=0.0)
+        size = np.where(_after(len(near), values), np.abs(values), 0.0)
+        spread = np.ptp(about) if about.size else 0.0
+        allowed = np.maximum(_PROMISED * np.maximum(size, spread), least)
+        if not np.all(error <= allowed):
             return np.float64
     return np.float32
+
+
+def _after(count: int, values: Array) -> Array:
+    """Whether a row comes after so many, for every number of an output."""
+    places = np.arange(len(values)).reshape(-1, *(1,) * (values.ndim - 1))
+    return np.broadcast_to(places >= count, values.shape)
 
 
 def _self_test(program: Program, subject: Subject, kind: type) -> SelfTest:

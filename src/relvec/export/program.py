@@ -38,6 +38,17 @@ class Program:
         return cls(same[id(row)], each, labels)
 
     @property
+    def written_out(self) -> "Program":
+        """The same for a language that knows no value by its name."""
+        made: dict[int, Expression] = {}
+        for one in self:
+            operands = tuple(made[id(each)] for each in one.operands)
+            short = one.op == "shortened"
+            made[id(one)] = operands[0] if short else replace(one, operands=operands)
+        each = {name: made[id(output)] for name, output in self.outputs.items()}
+        return Program(made[id(self.row)], each, self.labels)
+
+    @property
     def n_features(self) -> int:
         """Of a row."""
         return self.row.shape[0]

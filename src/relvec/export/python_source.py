@@ -78,7 +78,6 @@ class PythonFunction:
             "take": "{0}[..., {columns}]",
             "if_negative": "np.where({0} < 0, {1}, {2})",
             "polynomial": "np.polyval({1}, {0})",
-            "normal_tail": "{1}",
         }
         columns = one.number.tolist() if one.op == "take" else None
         if one.op == "take":
@@ -112,7 +111,7 @@ class PythonFunction:
 
 def python_text(plan: Plan) -> str:
     """All of the file: what a reader wants to see first, then numbers."""
-    function = PythonFunction(plan.program)
+    function = PythonFunction(plan.program.written_out)
     names, n_features = list(function.outputs), plan.program.n_features
     features = None if plan.feature_names is None else list(plan.feature_names)
     lines = [f'"""{plan.title}', "", *_described(plan), '"""', ""]

@@ -30,7 +30,7 @@ _FURTHEST = 1e9
 
 def normal_tail(z: Expression) -> Expression:
     """Φ(−|z|), with all digits; a language may have a shorter way to most of them."""
-    return shortened("normal_tail", z, exp(squared(z) * -0.5) * _scaled_tail(z))
+    return shortened("normal_tail", exp(squared(z) * -0.5) * _scaled_tail(z), z)
 
 
 def normal_cdf(z: Expression) -> Expression:
@@ -78,11 +78,17 @@ def log_sum_exp(values: Expression) -> Expression:
 
 def softmax(values: Expression) -> Expression:
     """Of the last axis."""
-    return normalised(exp(values - values.max().wider(-1)))
+    value = normalised(exp(values - values.max().wider(-1)))
+    return shortened("softmax", value, values)
 
 
 def normalised(values: Expression) -> Expression:
-    """Divided by the sum over the last axis."""
+    """Divided by the sum over the last axis, of values that are not negative."""
+    return shortened("normalised", divided_by_sum(values), values)
+
+
+def divided_by_sum(values: Expression) -> Expression:
+    """The same, whatever the values are."""
     return values / values.sum().wider(-1)
 
 

@@ -60,9 +60,9 @@ class Subject:
         """Whether its classes have any."""
         return hasattr(self.estimator, "predict_proba")
 
-    def raw_rows(self, count: int = 8) -> Array:
-        """Some rows to try it on, before they are scaled."""
-        return self.scaling.undone(tried_rows(self.model, count))
+    def raw_rows(self, count: int = 8, further: float = 1.0) -> Array:
+        """Some rows to try it on, before they are scaled; or others further out."""
+        return self.scaling.undone(tried_rows(self.model, count, further))
 
     def said_of(self, X: Array, names: tuple[str, ...]) -> dict[str, Array]:
         """What the estimator itself says of rows, by the name of an output."""
