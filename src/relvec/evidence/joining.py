@@ -20,10 +20,16 @@ from numpy.linalg import LinAlgError
 from relvec.evidence.base import Problem, interpolates, started
 from relvec.evidence.moments import Moments, combined_by_output
 from relvec.evidence.newton import Ascent, ascend
+from relvec.evidence.noise_units import (
+    in_noise_units,
+    log_density_of_unit,
+    log_noise,
+    noise_ceiling,
+)
 from relvec.evidence.rounds import Rounds, likeness
 from relvec.evidence.selection import Proposals, proposals
 from relvec.evidence.statistics import Projections, Statistics
-from relvec.evidence.views import moments_of
+from relvec.evidence.views import moments_of, observed
 from relvec.likelihoods import Likelihood, PseudoObservations
 from relvec.linalg import solve_lower
 from relvec.posterior import Posterior
@@ -59,12 +65,13 @@ class JoinedModel:
 
     @property
     def likelihood(self) -> Likelihood:
-        noise = np.log(self.ascent.noise_precision)
-        return self.problem.likelihood.with_parameters(noise)
+        begun = self.problem.likelihood
+        return begun.with_parameters(log_noise(begun, self.ascent.noise_precision))
 
     @property
     def log_evidence(self) -> float:
-        return self.ascent.solution.log_evidence
+        unit = self.problem.likelihood, self.ascent.moments.count
+        return self.ascent.solution.log_evidence + log_density_of_unit(*unit)
 
     @property
     def log_hyperprior(self) -> float:
@@ -225,9 +232,10 @@ def beside_model(
     """Given a model's columns, α and noise, and products of its columns with all."""
     active, alpha, noise = model
     count = float(problem.sample_weight.sum())
+    colder = _colder(problem, noise, cold)
+    products, colder = _beside_noise(problem, products, colder)
     target, squares = products.target[:, active], products.target_squares
     inside = Moments(cross[:, :, active], target, squares, count)
-    colder = _colder(problem, noise, cold)
     solution, beta = inside.solved(alpha, colder), colder[:, None]
     root = 1 / np.sqrt(alpha)[:, None]
     whitened = beta[:, :, None] * solve_lower(solution.factor, root * cross)
@@ -249,6 +257,17 @@ def beside_model(
     return Beside(colder, whitened, options)
 
 
+def _beside_noise(
+    problem: Problem, products: Projections, noise_precision: Array
+) -> tuple[Projections, Array]:
+    """As they are, or with targets in units of this noise."""
+    unit = problem.likelihood.unit
+    if unit is None:
+        return products, noise_precision
+    measured = replace(products, unit=unit)
+    return measured.in_unit(unit / np.sqrt(noise_precision)), np.ones(1)
+
+
 def gaining(problem: Problem) -> tuple[Indices, Moments]:
     """Columns of the model that a problem begins with or that gain beside it.
 
@@ -256,8 +275,9 @@ def gaining(problem: Problem) -> tuple[Indices, Moments]:
     """
     weight = problem.sample_weight[:, None]
     active, alpha = started(problem)
-    cross, norms, target = problem.design.beside(active, weight, problem.y)
-    squares = np.sum(weight * problem.y**2, axis=0)
+    data = observed(problem).target
+    cross, norms, target = problem.design.beside(active, weight, data)
+    squares = np.sum(weight * data**2, axis=0)
     products = Projections(norms, target, squares)
     model = active, alpha, _noise(problem)
     options = beside_model(problem, model, cross, products).options
@@ -276,13 +296,12 @@ def gaining(problem: Problem) -> tuple[Indices, Moments]:
 
 def _noise(problem: Problem) -> Array:
     """Its precision to begin with."""
-    at = problem.y, problem.y, problem.sample_weight
-    return problem.likelihood.pseudo_observations(*at).noise_precision
+    return observed(problem).noise_precision
 
 
 def _colder(problem: Problem, noise_precision: Array, cold: float) -> Array:
     """The precision of so many times less noise, within what it may be."""
-    ceiling = problem.likelihood.parameter_ceiling
+    ceiling = noise_ceiling(problem.likelihood)
     colder = cold * noise_precision
     return colder if ceiling is None else np.minimum(colder, ceiling)
 
@@ -302,10 +321,10 @@ def _ascended(
     if problem.least_precision is not None:
         least = np.maximum(least, problem.least_precision[active])
     ascent = ascend(
-        moments.subset(active),
+        in_noise_units(moments.subset(active), problem.likelihood),
         alpha,
         noise,
-        ceiling=None if held else problem.likelihood.parameter_ceiling,
+        ceiling=None if held else noise_ceiling(problem.likelihood),
         tol=_NEWTON_TOL,
         most=most,
         least=least,

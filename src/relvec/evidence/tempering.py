@@ -18,6 +18,7 @@ import numpy as np
 
 from relvec.evidence.base import Problem, interpolates
 from relvec.evidence.mode import posterior_at_mode
+from relvec.evidence.noise_units import log_noise, noise_ceiling
 from relvec.evidence.pooled import Pooled, PooledState
 from relvec.evidence.rounds import NO_ENTRANTS, known_moments
 from relvec.evidence.search_model import (
@@ -127,7 +128,7 @@ class Tempered:
         model, factors = state.model, _factors(problem, state.model)
         if state.trials >= len(factors):
             return self.ended(state)
-        factor, ceiling = factors[state.trials], model.likelihood.parameter_ceiling
+        factor, ceiling = factors[state.trials], noise_ceiling(model.likelihood)
         if ceiling is None:
             problem = replace(problem, sample_weight=factor * problem.sample_weight)
             tempered = _on(problem, model)
@@ -168,7 +169,7 @@ class Tempered:
         if np.setdiff1d(found.active, state.model.active).size == 0:
             return self.begun(problem, state)
         if _by_noise(state.model):
-            noise = np.log(found.observations.noise_precision)
+            noise = log_noise(found.likelihood, found.observations.noise_precision)
             free = state.model.likelihood.with_parameters(noise)
             found = replace(found, likelihood=free)
         else:
@@ -258,8 +259,8 @@ def _with_noise(
     problem: Problem, model: SearchModel, noise_precision: Array
 ) -> SearchModel:
     """The same functions and α with the noise fixed at another value."""
-    alpha, log_noise = model.prior_precision, np.log(noise_precision)
-    likelihood = model.likelihood.with_parameters(log_noise, fixed=True)
+    alpha, noise = model.prior_precision, log_noise(model.likelihood, noise_precision)
+    likelihood = model.likelihood.with_parameters(noise, fixed=True)
     if model.gram is None:
         return refreshed(problem, model, likelihood)
     moments = known_moments(problem, model, NO_ENTRANTS)
@@ -271,5 +272,6 @@ def _with_noise(
         Posterior(model.active, alpha, after.mean, after.factor),
         model.log_evidence + after.log_evidence - before.log_evidence,
     )
-    seen = replace(model.observations, noise_precision=noise_precision)
+    at = problem.y, problem.y, problem.sample_weight
+    seen = likelihood.pseudo_observations(*at)
     return model_in_gram_form(problem, fitted, seen, model.gram, after)
