@@ -53,7 +53,12 @@ class Posterior:
     def whitener(self) -> Array:
         """L⁻¹A^(-1/2), or a rotation of it; its Gram matrix is Σ (K or 1, n, n)."""
         root = 1 / np.sqrt(np.atleast_2d(self.prior_precision))
-        right = root[:, :, None] * np.eye(root.shape[1])
+        if len(self.factor) < len(root):
+            return self._turned(np.eye(root.shape[1])[None]) * root[:, None, :]
+        return self._turned(root[:, :, None] * np.eye(root.shape[1]))
+
+    def _turned(self, right: Array) -> Array:
+        """L⁻¹ right, or a rotation of it."""
         if self.condition < DIFFERENCE_LIMIT:
             return solve_lower(self.factor, right)
         # Neighbours side by side in L cost digits, and none in falling order.
@@ -83,6 +88,15 @@ class Posterior:
         return np.broadcast_to(squares, self.mean.shape)
 
     @property
+    def _proportions(self) -> Array:
+        """(K,) of Σ beside that of the first output, with which others share L."""
+        alpha = self.prior_precision
+        if alpha.size == 0:
+            return np.ones(len(alpha))
+        least = int(np.argmin(alpha[0]))  # others may be out of range
+        return np.asarray(alpha[0, least] / alpha[:, least])
+
+    @property
     def information(self) -> Array:
         """φᵀBφ of every function (K or 1, n)."""
         diagonal = np.einsum("kij,kij->ki", self.factor, self.factor)
@@ -108,9 +122,12 @@ class Posterior:
 
         These may be a sparse array.
         """
-        whitened = [functions @ whitener.T for whitener in self.whitener]
-        variance = [np.einsum("nr,nr->n", rows, rows) for rows in whitened]
         mean = functions @ self.mean.T
+        each = self.whitener[: len(self.factor)]
+        whitened = [functions @ whitener.T for whitener in each]
+        variance = [np.einsum("nr,nr->n", rows, rows) for rows in whitened]
+        if len(each) < len(self.whitener):
+            variance = np.outer(self._proportions, variance[0])
         # Assigned, what outputs share goes to all; ``broadcast_to`` takes far longer.
         spread = np.empty(mean.shape)
         spread.T[:] = variance

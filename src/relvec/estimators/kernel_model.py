@@ -233,7 +233,7 @@ class KernelRegressor(RegressorMixin, KernelModel):
         """
         rows = self._checked(X)
         if not return_std:
-            return self.model_.values(rows)[:, 0]
+            return self._as_given(self.model_.values(rows))
         found = self._with_bars(rows)
         return found.mean, found.std
 
@@ -265,6 +265,10 @@ class KernelRegressor(RegressorMixin, KernelModel):
         True
         """
         return self._with_bars(self._checked(X)).interval(level)
+
+    def _as_given(self, values: Array) -> Array:
+        """Predictions (n_rows, n_outputs) in the shape that targets had."""
+        return values[:, 0]
 
     def _with_bars(self, rows: Any) -> Any:
         """The distribution of the targets of rows that were checked."""

@@ -4,12 +4,13 @@ from typing import Any
 
 from relvec.estimators.incremental import IncrementalModel
 from relvec.estimators.kernel_model import KernelRegressor
+from relvec.estimators.several_outputs import SeveralTargets
 from relvec.evidence import Deadline, check_noise_settings
 from relvec.modelling import FittedModel, Monitor, Regression
 from relvec.parameters import check_noise_variance
 
 
-class RVR(KernelRegressor, IncrementalModel):
+class RVR(SeveralTargets, KernelRegressor, IncrementalModel):
     """Relevance vector regression.
 
     A kernel model that keeps a handful of training rows, learns the width of its
@@ -217,6 +218,7 @@ Incremental or WorkingSet, optional
         partition: Any = None,
         partition_size: Any = "auto",
         uncertainty: str = "augmented",
+        outputs: str = "shared",
         noise_variance: Any = "estimate",
         tol: float = 1e-4,
         max_iter: int = 10_000,
@@ -238,6 +240,7 @@ Incremental or WorkingSet, optional
         self.partition = partition
         self.partition_size = partition_size
         self.uncertainty = uncertainty
+        self.outputs = outputs
         self.noise_variance = noise_variance
         self.tol = tol
         self.max_iter = max_iter
@@ -257,10 +260,7 @@ Incremental or WorkingSet, optional
     def _fitted(
         self, X: Any, y: Any, sample_weight: Any, monitor: Monitor
     ) -> FittedModel:
-        deadline, start = Deadline.after(self.max_seconds), self._start()
-        initial = self._solver().initial_noise_variance
-        if start is not None:
-            initial = float(start.fit.likelihood.scale[0] ** 2)
+        deadline, (start, initial) = Deadline.after(self.max_seconds), self._begun()
         family = Regression(
             self.noise_variance,
             centred=bool(self.fit_intercept),
@@ -269,17 +269,11 @@ Incremental or WorkingSet, optional
         if self._goes_elsewhere(X):
             survey = self._surveyed(X, y, sample_weight, classes=False)
             return self._fitted_elsewhere(X, survey, family, deadline, monitor)
-        rows, values = self._training_rows(X, y, sample_weight, y_numeric=True)
+        checks = {"y_numeric": True, "multi_output": True}
+        rows, values = self._training_rows(X, y, sample_weight, **checks)
+        if values.ndim > 1:
+            return self._fitted_to_several(rows, values, deadline, monitor)
         spec = self._specification(rows, family, deadline)
         data = family.encoded(rows, values)
         fit = self._fit_function(self._learning)
         return fit(spec, data, start=start, monitor=monitor)
-
-    def _attributes(self, model: FittedModel) -> dict[str, Any]:
-        family = model.family
-        assert isinstance(family, Regression)
-        return {
-            **super()._attributes(model),
-            "noise_variance_": family.noise_variance,
-            "degrees_of_freedom_": family.degrees_of_freedom,
-        }

@@ -170,6 +170,16 @@ class EvidenceFit:
     n_observations: float  # Σv
     steps_before: int = 0  # of the search that it went on with
 
+    @property
+    def prior_precision(self) -> Array:
+        """α as the search has it: (n,), in units of the noise if that is how outputs
+        share it; or (K, n).
+        """
+        alpha = self.posterior.prior_precision
+        if alpha.ndim == 1 or len(self.posterior.factor) == len(alpha):
+            return alpha
+        return np.asarray(alpha[0] * self.likelihood.scale[0] ** 2)
+
 
 class Model(Protocol):
     """What the driver reads from the model that a search has come to."""

@@ -26,20 +26,16 @@ class SharedGaussian(Gaussian):
         sample_weight: Array,
         noise_variance: Any,
         offset: Array | float = 0.0,
-        initial: Array | None = None,
+        initial: Array | float | None = None,
     ) -> "SharedGaussian":
         """What an estimator means by ``noise_variance``, of each output by itself."""
         size = y.shape[1]
-        given: list[Any] = [noise_variance] * size
-        if not isinstance(noise_variance, str):
-            given = np.broadcast_to(noise_variance, size).tolist()
-        offsets = np.broadcast_to(offset, size).tolist()
-        begun = [None] * size if initial is None else initial.tolist()
-        columns = np.split(y, size, axis=1)
-        each = [
-            gaussian_noise(column, sample_weight, *others)
-            for column, *others in zip(columns, given, offsets, begun, strict=True)
+        given = [
+            np.broadcast_to(np.asarray(one, dtype=object), size)
+            for one in (noise_variance, offset, initial)
         ]
+        columns = zip(np.split(y, size, axis=1), *given, strict=True)
+        each = [gaussian_noise(column, sample_weight, *own) for column, *own in columns]
         return cls(
             np.concatenate([one.noise_precision for one in each]),
             estimated=each[0].estimated,

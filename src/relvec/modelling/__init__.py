@@ -23,6 +23,7 @@ from relvec.modelling.families import (
     Mrvm1,
     Regression,
     Scheme,
+    SeveralOutputs,
     Softmax,
     class_family,
     own_solver,
@@ -43,6 +44,7 @@ from relvec.modelling.fitted import (
     PartitionSummary,
     latent_of,
 )
+from relvec.modelling.independent import IndependentModel, fit_independent
 from relvec.modelling.leave_one_out import equal_pairs, judged
 from relvec.modelling.lost_classes import remark_on_lost_classes
 from relvec.modelling.monitor import Monitor, heard, logged, logger, silent
@@ -83,6 +85,7 @@ __all__ = [
     "FittedModel",
     "Given",
     "InColumns",
+    "IndependentModel",
     "KnownFunctions",
     "Learned",
     "Monitor",
@@ -94,6 +97,7 @@ __all__ = [
     "Regression",
     "Sample",
     "Scheme",
+    "SeveralOutputs",
     "Softmax",
     "Specification",
     "Spread",
@@ -109,6 +113,7 @@ __all__ = [
     "fit",
     "fit_accumulated",
     "fit_candidates",
+    "fit_independent",
     "fit_pairwise",
     "fit_problem",
     "fit_with_learned",

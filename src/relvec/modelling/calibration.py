@@ -10,12 +10,14 @@ from dataclasses import replace
 import numpy as np
 
 from relvec.evidence import Solver
+from relvec.kernel_learning import Judged
 from relvec.linalg import single_threaded
 from relvec.modelling.augmentation import surroundings
 from relvec.modelling.families import LeftOut
 from relvec.modelling.fitted import FittedModel
 from relvec.modelling.leave_one_out import judged
 from relvec.modelling.specification import Specification
+from relvec.modelling.surroundings import Surroundings
 from relvec.modelling.training_set import TrainingSet
 
 # That are left out, for the sake of time: their mean square is known to 2 %.
@@ -54,7 +56,25 @@ def calibrated(
     if not spec.augmented:
         return model
     with single_threaded():
-        return replace(model, surroundings=surroundings(model, part, seen, left_out))
+        return replace(model, surroundings=_surroundings(model, part, seen, left_out))
+
+
+def _surroundings(
+    model: FittedModel, data: TrainingSet, seen: Judged, left_out: LeftOut
+) -> Surroundings | None:
+    """What is not known far from these rows, with outputs in units of their own."""
+    unit = model.family.units
+    if unit is None:
+        return surroundings(model, data, seen, left_out)
+    measured = replace(
+        seen,
+        y=seen.y / unit,
+        likelihood=seen.likelihood.rescaled(1 / unit),
+        posterior=seen.posterior.rescaled(1 / unit[:, None]),
+    )
+    alike = replace(model, family=model.family.in_units)
+    found = surroundings(alike, data, measured, left_out)
+    return found and replace(found, amplitude=found.amplitude * unit**2)
 
 
 def noise_has_prior(solver: Solver) -> bool:

@@ -27,9 +27,14 @@ class Regression:
     labels: ClassVar[None] = None
     price: ClassVar[float] = 0.0
     coupled: ClassVar[bool] = False
+    units: ClassVar[Array | None] = None
+
+    @property
+    def in_units(self) -> "Regression":
+        return self
 
     def targets(self, y: AnyArray, offset: float) -> Array:
-        return _centred(as_floats("y", y, 1), offset)[:, None]
+        return centred_targets(as_floats("y", y, 1), offset)[:, None]
 
     def encoded(self, rows: TrainingRows, y: AnyArray) -> TrainingSet:
         values = as_floats("y", y, 1)
@@ -93,7 +98,7 @@ class Regression:
         )
 
 
-def _centred(y: Array, offset: float) -> Array:
+def centred_targets(y: Array, offset: float) -> Array:
     """y − offset; exactly zero where only rounding is left of it."""
     targets = y - offset
     largest = np.max(np.abs(y), initial=0.0)
