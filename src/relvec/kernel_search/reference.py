@@ -66,10 +66,17 @@ class Reference:
         if not unit.any():
             return cls._of_nothing(trials)
         unit = np.where(unit > 0, unit, 1.0)
+        own, known = data.likelihood.unit, data.likelihood.parameter_ceiling is None
+        if own is not None and known:
+            unit = own
         process = GaussianProcess.of(
             trials.template, rows, values / unit, data.weight, tied=True
         )
-        process = replace(process, known_noise=_known_noise(trials, unit))
+        process = replace(
+            process,
+            known_noise=_known_noise(trials, unit),
+            relative=own is not None and not known,
+        )
         proposal, found = _proposed(trials, process)
         mean = process.mean(proposal, rows) * unit + centre
         # What differs among equal rows, which are one to the process, is an error, too.
