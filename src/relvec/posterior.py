@@ -67,7 +67,11 @@ class Posterior:
     @cached_property
     def covariance(self) -> Array:
         """Σ (K or 1, n, n)."""
-        return np.swapaxes(self.whitener, 1, 2) @ self.whitener
+        each = self.whitener[: len(self.factor)]
+        covariance = np.swapaxes(each, 1, 2) @ each
+        if len(each) == len(self.whitener):
+            return covariance
+        return self._proportions[:, None, None] * covariance
 
     @cached_property
     def log_determinant(self) -> float:

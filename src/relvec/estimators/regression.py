@@ -7,7 +7,7 @@ from relvec.estimators.kernel_model import KernelRegressor
 from relvec.estimators.several_outputs import SeveralTargets
 from relvec.evidence import Deadline, check_noise_settings
 from relvec.modelling import FittedModel, Monitor, Regression
-from relvec.parameters import check_noise_variance
+from relvec.parameters import check_noise_variances
 
 
 class RVR(SeveralTargets, KernelRegressor, IncrementalModel):
@@ -252,7 +252,7 @@ Incremental or WorkingSet, optional
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_noise_variance(self.noise_variance)
+        check_noise_variances(self.noise_variance)
         if not isinstance(self.noise_variance, str):
             known = f"noise_variance={self.noise_variance!r} is known"
             check_noise_settings(self._solver(), known)

@@ -42,6 +42,12 @@ class SeveralTargets(SparseKernelModel):
                 f"partition={self.partition!r} takes one target for each row, and y "
                 f"has {y.shape[1]}: leave partition out, or fit a model for each output"
             )
+        n_given = np.size(self.noise_variance)
+        if np.ndim(self.noise_variance) and n_given != y.shape[1]:
+            raise ValueError(
+                f"noise_variance holds {n_given} numbers and y has {y.shape[1]} "
+                "outputs: give one for each, or one for all"
+            )
         if self.outputs == "independent":
             return self._fitted_apart(rows, y, deadline, monitor)
         if y.shape[1] > 1:

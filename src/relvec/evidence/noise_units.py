@@ -18,7 +18,6 @@ import numpy as np
 
 from relvec.evidence.moments import ColumnMoments, Overlaps, Solution
 from relvec.likelihoods import Likelihood
-from relvec.precision import TINY
 from relvec.typing import Array, Indices
 
 _ONE = np.ones(1)
@@ -59,7 +58,7 @@ class NoiseUnits:
     ) -> tuple[Solution, Array]:
         before = self._each(noise_precision)
         squares = self._squares(solution, before) / before
-        after = np.minimum(self.count / np.maximum(squares, TINY), ceiling)
+        after = self.count / np.maximum(squares, self.count / ceiling)
         return self._with_noise(solution, before, after), after
 
     def noise_derivatives(

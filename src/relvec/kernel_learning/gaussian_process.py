@@ -28,7 +28,6 @@ from relvec.kernel_learning.scales import Range, lowest
 from relvec.kernels.radial import Radial
 from relvec.kernels.varying import Varying
 from relvec.linalg import cholesky_and_inverse
-from relvec.precision import TINY
 from relvec.typing import AnyArray, Array
 
 # A few from every start, which tell the best, and at most so many from there, as long
@@ -166,9 +165,9 @@ class GaussianProcess:
         explained = cho_solve((factor[0], True), self.target, check_finite=False)
         value = -0.5 * np.sum(self.target * explained)
         if self.relative:
-            squares = np.maximum(np.sum(self.target * explained, axis=0), TINY)
+            squares = np.sum(self.target * explained, axis=0)
             value = self._without_scales(squares)
-            explained *= np.sqrt(len(rows) / squares)
+            explained *= np.sqrt(len(rows) / np.where(squares > 0, squares, np.inf))
         value -= n_outputs * np.sum(np.log(np.diag(factor[0])))
         gradient = inverse[0]  # in place: these arrays are what takes the time
         gradient *= -0.5 * n_outputs
@@ -181,8 +180,8 @@ class GaussianProcess:
 
     def _without_scales(self, squares: Array) -> float:
         """−½N Σ log s_c of outputs whose scales are those of most evidence."""
-        varies = np.maximum(squares, TINY)
-        return -0.5 * len(self.weight) * float(np.sum(np.log(varies)))
+        varying = squares[squares > 0]
+        return -0.5 * len(self.weight) * float(np.sum(np.log(varying)))
 
     def _covariance(self, kernel: Array, amplitude: float, noise: float) -> Array:
         """C; the kernel gets its jitter in place."""

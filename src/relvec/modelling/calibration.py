@@ -11,6 +11,7 @@ import numpy as np
 
 from relvec.evidence import Solver
 from relvec.kernel_learning import Judged
+from relvec.likelihoods import SharedGaussian
 from relvec.linalg import single_threaded
 from relvec.modelling.augmentation import surroundings
 from relvec.modelling.families import LeftOut
@@ -69,7 +70,7 @@ def _surroundings(
     measured = replace(
         seen,
         y=seen.y / unit,
-        likelihood=seen.likelihood.rescaled(1 / unit),
+        likelihood=SharedGaussian(np.ones(len(unit)), estimated=False),
         posterior=seen.posterior.rescaled(1 / unit[:, None]),
     )
     alike = replace(model, family=model.family.in_units)
