@@ -47,6 +47,16 @@ class Problem:
     coupled: bool = False  # whether the posterior is to be one of all outputs together
 
     @property
+    def n_sharing(self) -> int:
+        """Outputs that share α in units of their noise, and are one problem by that."""
+        return 1 if self.likelihood.unit is None else self.y.shape[1]
+
+    @property
+    def n_observations(self) -> float:
+        """That nats of evidence are compared with."""
+        return float(self.sample_weight.sum()) * self.n_sharing
+
+    @property
     def precision_units(self) -> Array:
         """(M,) by which α is multiplied to have it in the user's units."""
         with np.errstate(over="ignore"):

@@ -25,6 +25,7 @@ from relvec.evidence.noise_units import (
     log_density_of_unit,
     log_noise,
     noise_ceiling,
+    tempered,
 )
 from relvec.evidence.rounds import Rounds, likeness
 from relvec.evidence.selection import Proposals, proposals
@@ -45,7 +46,8 @@ from relvec.typing import Array, Indices
 # temperature. With 1 rounds end early, at models a fifth smaller; 2.5 to 8 are alike on
 # kin8nm, and pumadyn_8nm likes 8.
 _COLD = 8.0
-_PROMISE = 0.5  # nats that a function has to gain then to be looked at; not varied
+# Nats that a function has to gain then to be looked at, for each output; not varied.
+_PROMISE = 0.5
 # Of Newton's method, in a round. With twice as many, models are no better after as many
 # rounds, which take longer.
 _STEPS, _NEWTON_TOL = 2, 0.1
@@ -146,14 +148,14 @@ class Joining:
         gain = found.log_evidence - model.log_evidence
         if gain > 0:
             state = replace(state, model=found, steps=state.steps + 1)
-        if gain >= self.tol * moments.count:
+        if gain >= self.tol * problem.n_observations:
             return state
         return self._ended(problem, state)
 
     def _ended(self, problem: Problem, state: JoiningState) -> JoiningState:
         """No round gains any more; perhaps some do with the noise held low."""
         gain = state.model.log_evidence - state.began
-        enough = self.enough * state.moments.count * max(1, state.steps)
+        enough = self.enough * problem.n_observations * max(1, state.steps)
         if gain < enough and len(state.model.active) <= _MOST_TEMPERED:
             state = self._tempered(problem, state)
         return replace(state, over=True)
@@ -198,7 +200,8 @@ class Joining:
         products = Projections(norms, moments.target, moments.target_squares)
         model, cross = (active, alpha, noise), moments.gram[:, active]
         beside = beside_model(problem, model, cross, products, state.cold)
-        short = self.rounds.short_list(beside.options, _PROMISE, turn=state.steps)
+        promise = _PROMISE * problem.n_sharing
+        short = self.rounds.short_list(beside.options, promise, turn=state.steps)
         # Columns have the norm one.
         short = short[~np.any(np.abs(cross[:, :, short]) > COPY, axis=(0, 1))]
         prior = moments.gram[:, short[:, None], short]
@@ -282,7 +285,7 @@ def gaining(problem: Problem) -> tuple[Indices, Moments]:
     model = active, alpha, _noise(problem)
     options = beside_model(problem, model, cross, products).options
     inside = np.isfinite(options.current)
-    chosen = inside | (options.gain > _PROMISE)
+    chosen = inside | (options.gain > _PROMISE * problem.n_sharing)
     if problem.bias is not None:
         chosen[problem.bias] = True
     columns = np.flatnonzero(chosen)
@@ -302,7 +305,7 @@ def _noise(problem: Problem) -> Array:
 def _colder(problem: Problem, noise_precision: Array, cold: float) -> Array:
     """The precision of so many times less noise, within what it may be."""
     ceiling = noise_ceiling(problem.likelihood)
-    colder = cold * noise_precision
+    colder = tempered(cold, problem.n_sharing) * noise_precision
     return colder if ceiling is None else np.minimum(colder, ceiling)
 
 

@@ -126,6 +126,22 @@ def log_density_of_unit(likelihood: Likelihood, count: float) -> float:
     return -count * float(np.log(likelihood.unit).sum())
 
 
+def tempered(factor: float, n_sharing: int) -> float:
+    """The inverse temperature that is to several outputs what a factor is to one.
+
+    What a function explains by chance is χ² of as many degrees of freedom, whose median
+    for each (Wilson and Hilferty) grows with them: the same factor would let in all.
+    """
+    if factor <= 1:
+        return factor
+    return max(1.0, factor * (_median(1) / _median(n_sharing)))
+
+
+def _median(freedom: int) -> float:
+    """Of χ² by its degrees of freedom, about."""
+    return float((1 - 2 / (9 * freedom)) ** 3)
+
+
 def spent(likelihood: Likelihood, effective_parameters: Array) -> Array:
     """Observations (K,) that weights take from the estimate of the noise."""
     if likelihood.unit is None:

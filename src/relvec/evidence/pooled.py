@@ -109,7 +109,7 @@ class Pooled:
         if after is None:
             return self._ended(replace(state, refused=refused))
         gain = after.model.log_evidence - state.model.log_evidence
-        little = gain < self.tol * problem.sample_weight.sum()
+        little = gain < self.tol * problem.n_observations
         idle = state.idle + 1 if little else 0
         return replace(state, search=after, idle=idle, refused=())
 
@@ -182,7 +182,7 @@ class Pooled:
             if done and conjugate and not state.settled:
                 # Polished by Newton's method, a model need not be higher.
                 least = cost - MOST_DOUBT * max(1.0, abs(state.model.log_evidence))
-            doubt = _LEAST_GAIN * tol * float(problem.sample_weight.sum())
+            doubt = _LEAST_GAIN * tol * problem.n_observations
             model = _confirmed(problem, state.model, outcome, least, doubt)
             if model is not None:
                 return model, done

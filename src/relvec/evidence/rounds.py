@@ -124,9 +124,10 @@ class Goal:
     most: float = np.inf  # actions
     price: float = 0.0  # nats that a function has to be worth
 
-    def loosened(self, best: float) -> float:
-        """The tolerance of a round with so many nats in sight."""
-        loose = min(_LOOSE[0], _LOOSE[1] * best) if best > _LATE else self.tol
+    def loosened(self, best: float, n_sharing: int = 1) -> float:
+        """The tolerance of a round with so many nats in sight, of all outputs."""
+        early = best > _LATE * n_sharing
+        loose = min(_LOOSE[0] * n_sharing, _LOOSE[1] * best) if early else self.tol
         return max(self.tol, loose)
 
 
@@ -175,7 +176,7 @@ def _played(
 ) -> Outcome:
     n_active, beta = len(model.active), model.observations.noise_precision
     best = float(model.proposals.gain[columns[n_active:]].max(initial=0.0))
-    tol = goal.loosened(best)
+    tol = goal.loosened(best, problem.n_sharing)
     final = tol == goal.tol
     variance = np.zeros(len(columns))
     variance[:n_active] = 1 / model.prior_precision

@@ -154,7 +154,7 @@ class Staged:
             inner = state.search.step(state.view.problem, state.inner)
             return replace(state, inner=inner)
         last = state.level == len(_levels(problem))
-        little = _ENOUGH * self.tol * problem.sample_weight.sum()
+        little = _ENOUGH * self.tol * problem.n_observations
         much = state.gain > little * max(1, state.inner.steps)
         enough = state.view.whole or (state.again and not much)
         seen = last and state.view.exact and enough
