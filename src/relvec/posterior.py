@@ -71,7 +71,7 @@ class Posterior:
         covariance = np.swapaxes(each, 1, 2) @ each
         if len(each) == len(self.whitener):
             return covariance
-        return self._proportions[:, None, None] * covariance
+        return self.proportions[:, None, None] * covariance
 
     @cached_property
     def log_determinant(self) -> float:
@@ -92,7 +92,7 @@ class Posterior:
         return np.broadcast_to(squares, self.mean.shape)
 
     @property
-    def _proportions(self) -> Array:
+    def proportions(self) -> Array:
         """(K,) of Σ beside that of the first output, with which others share L."""
         alpha = self.prior_precision
         if alpha.size == 0:
@@ -131,7 +131,7 @@ class Posterior:
         whitened = [functions @ whitener.T for whitener in each]
         variance = [np.einsum("nr,nr->n", rows, rows) for rows in whitened]
         if len(each) < len(self.whitener):
-            variance = np.outer(self._proportions, variance[0])
+            variance = np.outer(self.proportions, variance[0])
         # Assigned, what outputs share goes to all; ``broadcast_to`` takes far longer.
         spread = np.empty(mean.shape)
         spread.T[:] = variance

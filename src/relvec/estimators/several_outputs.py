@@ -107,8 +107,7 @@ class SeveralTargets(SparseKernelModel):
         return float(start.fit.likelihood.scale[0] ** 2)
 
     def _attributes(self, model: Any) -> dict[str, Any]:
-        apart = self.outputs == "independent" and np.ndim(model.intercept) > 0
-        noise = model if apart else model.family
+        noise = getattr(model, "family", model)  # of several models by themselves
         return {
             **super()._attributes(model),
             "noise_variance_": noise.noise_variance,

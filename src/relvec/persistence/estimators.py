@@ -12,18 +12,27 @@ from relvec.model_file import (
     Kind,
     ModelFileError,
     checked_fitted,
+    checked_independent,
     checked_least_squares,
     checked_pairwise,
 )
-from relvec.modelling import FittedModel, PairwiseModel, Regression
+from relvec.modelling import (
+    FittedModel,
+    IndependentModel,
+    PairwiseModel,
+    Regression,
+)
 from relvec.persistence.params import check_names
 
 _CENTRES = ("candidates", "landmarks")  # parameters that may be tables
+_ADDED = frozenset({"outputs", "uncertainty"})  # parameters that earlier files have not
 
 
 def _sparse(model: Any, *, classes: bool) -> Any:
     if classes and type(model) is PairwiseModel:
         return checked_pairwise(model)
+    if not classes and type(model) is IndependentModel:
+        return checked_independent(model)
     if type(model) is not FittedModel:
         raise ModelFileError("the model is of another kind than its estimator")
     found = checked_fitted(model)
@@ -58,7 +67,7 @@ def is_estimator(value: Any) -> bool:
 
 def _kind(cls: Any, checked: Callable[[Any], Any]) -> Kind:
     def make(params: Any, model: Any) -> Any:
-        check_names(cls.__name__, params, cls().get_params(deep=False))
+        check_names(cls.__name__, params, cls().get_params(deep=False), _ADDED)
         found = checked(model)
         _check_seed(params["random_state"])
         for name in _CENTRES:
