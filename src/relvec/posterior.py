@@ -129,7 +129,7 @@ class Posterior:
         mean = functions @ self.mean.T
         each = self.whitener[: len(self.factor)]
         whitened = [functions @ whitener.T for whitener in each]
-        variance = [np.einsum("nr,nr->n", rows, rows) for rows in whitened]
+        variance = np.array([np.einsum("nr,nr->n", rows, rows) for rows in whitened])
         if len(each) < len(self.whitener):
             variance = np.outer(self.proportions, variance[0])
         # Assigned, what outputs share goes to all; ``broadcast_to`` takes far longer.

@@ -6,7 +6,7 @@ from relvec.estimators.incremental import IncrementalModel
 from relvec.estimators.kernel_model import KernelRegressor
 from relvec.estimators.several_outputs import SeveralTargets
 from relvec.evidence import Deadline, check_noise_settings
-from relvec.modelling import FittedModel, Monitor, Regression
+from relvec.modelling import FittedModel, IndependentModel, Monitor, Regression
 from relvec.parameters import check_noise_variances
 
 
@@ -259,7 +259,7 @@ Incremental or WorkingSet, optional
 
     def _fitted(
         self, X: Any, y: Any, sample_weight: Any, monitor: Monitor
-    ) -> FittedModel:
+    ) -> FittedModel | IndependentModel:
         deadline, (start, initial) = Deadline.after(self.max_seconds), self._begun()
         family = Regression(
             self.noise_variance,

@@ -182,8 +182,9 @@ class EvidenceFit:
 
     @property
     def prior_precision(self) -> Array:
-        """α as the search has it: (n,), in units of the noise if that is how outputs
-        share it; or (K, n).
+        """α as the search has it: (n,), or (K, n) where outputs have their own.
+
+        Those that share it do so in units of their noise.
         """
         alpha = self.posterior.prior_precision
         if alpha.ndim == 1 or len(self.posterior.factor) == len(alpha):

@@ -22,8 +22,8 @@ from relvec.evidence.base import Problem
 from relvec.evidence.coupled import coupled
 from relvec.evidence.laplace_gradient import evidence_gradient, predictor_variances
 from relvec.evidence.mode import Mode, posterior_at_mode
-from relvec.evidence.noise_units import spent
 from relvec.evidence.noise_rows import AllRows, NoiseRows
+from relvec.evidence.noise_units import spent
 from relvec.evidence.updates import MacKay, Update, informed
 from relvec.likelihoods import Likelihood, PseudoObservations, refitted
 from relvec.precision import LEAST_PRIOR_SHARE, SLACK

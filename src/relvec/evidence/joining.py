@@ -139,7 +139,7 @@ class Joining:
         return state.over or interpolates(problem, state.model)
 
     def step(self, problem: Problem, state: JoiningState) -> JoiningState:
-        model, moments = state.model, state.moments
+        model = state.model
         if not model.digits:
             return replace(state, over=True)
         found = self._joined(problem, state)

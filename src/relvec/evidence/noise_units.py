@@ -16,8 +16,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from relvec.evidence.base import Problem
 from relvec.evidence.moments import ColumnMoments, Overlaps, Solution
-from relvec.likelihoods import Likelihood
+from relvec.likelihoods import Likelihood, PseudoObservations
 from relvec.typing import Array, Indices
 
 _ONE = np.ones(1)
@@ -44,7 +45,10 @@ class NoiseUnits:
         return NoiseUnits(self.inner.in_targets(scale))
 
     def solved(self, prior_precision: Array, noise_precision: Array) -> Solution:
-        found, beta = self.inner.solved(prior_precision, _ONE), self._each(noise_precision)
+        found, beta = (
+            self.inner.solved(prior_precision, _ONE),
+            self._each(noise_precision),
+        )
         return self._with_noise(found, self._each(_ONE), beta)
 
     def overlaps(
@@ -109,6 +113,16 @@ def log_noise(likelihood: Likelihood, noise_precision: Array) -> Array:
     if likelihood.unit is None:
         return logarithms
     return np.asarray(logarithms - 2 * np.log(likelihood.unit))
+
+
+def observed_with(
+    problem: Problem, before: PseudoObservations, likelihood: Likelihood, noise: Array
+) -> PseudoObservations:
+    """The data as a likelihood sees them whose noise precision has become ``noise``."""
+    if likelihood.unit is None:
+        return replace(before, noise_precision=noise)
+    at = problem.y, problem.y, problem.sample_weight  # η does not matter
+    return likelihood.pseudo_observations(*at)
 
 
 def noise_ceiling(likelihood: Likelihood) -> Array | None:

@@ -21,7 +21,7 @@ import numpy as np
 
 from relvec.evidence.base import Problem, interpolates
 from relvec.evidence.mode import posterior_at_mode
-from relvec.evidence.noise_units import log_noise
+from relvec.evidence.noise_units import log_noise, observed_with
 from relvec.evidence.rounds import NO_ENTRANTS, Goal, Outcome, Rounds, play
 from relvec.evidence.search_model import (
     Fitted,
@@ -229,8 +229,8 @@ def _confirmed(
     if not evidence > before.log_evidence + least:
         return None
     fitted = Fitted(likelihood, Posterior(*found, solution.factor), evidence)
-    at = problem.y, problem.y, problem.sample_weight  # η does not matter
-    seen = likelihood.pseudo_observations(*at)
+    noisy = before.observations, likelihood, ascent.noise_precision
+    seen = observed_with(problem, *noisy)
     return model_in_gram_form(problem, fitted, seen, before.gram, solution)
 
 

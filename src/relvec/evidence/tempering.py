@@ -18,7 +18,12 @@ import numpy as np
 
 from relvec.evidence.base import Problem, interpolates
 from relvec.evidence.mode import posterior_at_mode
-from relvec.evidence.noise_units import log_noise, noise_ceiling, tempered
+from relvec.evidence.noise_units import (
+    log_noise,
+    noise_ceiling,
+    observed_with,
+    tempered,
+)
 from relvec.evidence.pooled import Pooled, PooledState
 from relvec.evidence.rounds import NO_ENTRANTS, known_moments
 from relvec.evidence.search_model import (
@@ -113,7 +118,9 @@ class Tempered:
         if state.final:
             return replace(state, found=self.inner.step(problem, state.found))
         search = self._before_the_end(state.model)
-        if _has_found_most(problem, state.model) or search.converged(problem, state.found):
+        if _has_found_most(problem, state.model) or search.converged(
+            problem, state.found
+        ):
             return self.begun(problem, state)
         return replace(state, found=search.step(problem, state.found))
 
@@ -274,6 +281,6 @@ def _with_noise(
         Posterior(model.active, alpha, after.mean, after.factor),
         model.log_evidence + after.log_evidence - before.log_evidence,
     )
-    at = problem.y, problem.y, problem.sample_weight
-    seen = likelihood.pseudo_observations(*at)
+    noisy = model.observations, likelihood, noise_precision
+    seen = observed_with(problem, *noisy)
     return model_in_gram_form(problem, fitted, seen, model.gram, after)

@@ -1,6 +1,7 @@
 """Between the user's units and those of the engine, where targets are of order one."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from relvec.typing import Array
 class Units:
     """The scale of the targets and what it adds to their log density."""
 
-    scale: float | Array  # (K,) where outputs have units of their own
+    scale: Any  # a number, or (K,) where outputs have units of their own
     shift: float
 
     @classmethod
@@ -48,8 +49,8 @@ class Units:
         norms = problem.design.column_norms[np.sort(model.active)]
         unit = model.likelihood.unit
         if unit is None:
-            return self.scale / norms
-        return (self.scale * unit)[:, None] / norms
+            return np.asarray(self.scale / norms)
+        return np.asarray((self.scale * unit)[:, None] / norms)
 
     def noise_std(self, likelihood: Likelihood) -> float:
         """Of all outputs, their root mean square."""

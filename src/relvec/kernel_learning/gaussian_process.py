@@ -163,7 +163,7 @@ class GaussianProcess:
         covariance = self._covariance(kernel, amplitude, noise)
         factor, inverse = cholesky_and_inverse(covariance[None])
         explained = cho_solve((factor[0], True), self.target, check_finite=False)
-        value = -0.5 * np.sum(self.target * explained)
+        value = -0.5 * float(np.sum(self.target * explained))
         if self.relative:
             squares = np.sum(self.target * explained, axis=0)
             value = self._without_scales(squares)

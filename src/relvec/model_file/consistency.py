@@ -240,13 +240,12 @@ def _check_fit(fit: EvidenceFit, n_outputs: int, size: int, family: Any) -> None
     if noise is not None:
         expected.reals("noise_precision", noise.noise_precision, (n_outputs,))
         expected.flag("noise_estimated", noise.estimated)
+        if np.ndim(noise.ceiling):
+            expected.reals("noise_ceiling", noise.ceiling, (n_outputs,))
         for ceiling in np.ravel(noise.ceiling).tolist():
             expected.positive("noise_ceiling", ceiling)
-        if not np.all(noise.noise_precision > 0) or np.size(noise.ceiling) not in (
-            1,
-            n_outputs,
-        ):
-            raise expected.refuse("noise", "positive, of every output")
+        if not np.all(noise.noise_precision > 0):
+            raise expected.refuse("noise_precision", "positive")
 
 
 def _check_learned(learned: Any, size: int, n_features: int) -> None:

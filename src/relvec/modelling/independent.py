@@ -48,9 +48,6 @@ def fit_independent(
 class IndependentModel(SeveralModels):
     """A model for each output."""
 
-    models: tuple[FittedModel, ...]
-    first_kernels: tuple[int, ...]
-    remarks: tuple[str, ...] = ()
     noun: ClassVar[str] = "output"
 
     @property
@@ -65,12 +62,15 @@ class IndependentModel(SeveralModels):
     @property
     def noise_variance(self) -> Array:
         """(K,)."""
-        return np.array([one.family.noise_variance for one in self.models])
+        return self._of_families("noise_variance")
 
     @property
     def degrees_of_freedom(self) -> Array:
         """(K,)."""
-        return np.array([one.family.degrees_of_freedom for one in self.models])
+        return self._of_families("degrees_of_freedom")
+
+    def _of_families(self, name: str) -> Array:
+        return np.array([getattr(one.family, name) for one in self.models])
 
     def values(self, X: AnyArray | RowBlocks) -> Array:
         """The mean of η alone (n_rows, n_models)."""

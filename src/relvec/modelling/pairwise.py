@@ -1,7 +1,7 @@
 """Several classes by a binary model for each class or pair of classes."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import Any, ClassVar
 
@@ -52,17 +52,14 @@ def fit_pairwise(
         models.append(fit(binary, data, start=start(key), monitor=monitor))
     each = accumulate(map(len, kernels[:-1]), initial=0)
     first = (0,) * len(models) if shared else tuple(each)
-    return PairwiseModel(tuple(models), coupling, first)
+    return PairwiseModel(tuple(models), first, coupling=coupling)
 
 
 @dataclass(frozen=True, eq=False)
 class PairwiseModel(SeveralModels):
     """Binary models as one."""
 
-    models: tuple[FittedModel, ...]
-    coupling: Coupling
-    first_kernels: tuple[int, ...]
-    remarks: tuple[str, ...] = ()
+    coupling: Coupling = field(kw_only=True)
     noun: ClassVar[str] = "classifier"
 
     @property

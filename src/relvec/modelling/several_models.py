@@ -1,6 +1,6 @@
 """Several models as one, which has the functions of all, each once."""
 
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
@@ -15,6 +15,7 @@ from relvec.typing import AnyArray, Array, Indices
 _SHOWN = 5  # models named in a message
 
 
+@dataclass(frozen=True, eq=False)
 class SeveralModels:
     """What models say together.
 
@@ -24,7 +25,7 @@ class SeveralModels:
 
     models: tuple[FittedModel, ...]
     first_kernels: tuple[int, ...]  # of every model, in the list of all kernels
-    remarks: tuple[str, ...]  # what a user should be told besides the status
+    remarks: tuple[str, ...] = ()  # what a user should be told besides the status
     noun: ClassVar[str]  # what each of them is
 
     @property

@@ -57,11 +57,11 @@ class Family(Protocol):
     def in_units(self) -> "Family":
         """The same of targets that are measured in these; or itself."""
 
-    def targets(self, y: AnyArray, offset: Array | float) -> Array:
+    def targets(self, y: AnyArray, offset: Any) -> Array:
         """Targets as given as those of outputs (N, outputs), less an offset."""
 
     def starting_likelihood(
-        self, targets: Array, weight: Array, offset: Array | float
+        self, targets: Array, weight: Array, offset: Any
     ) -> Likelihood:
         """Of targets less an offset, with the parameters to begin with."""
 

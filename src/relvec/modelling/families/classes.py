@@ -45,7 +45,10 @@ class ClassFamily(ABC):
     # Whether predictions are by the covariance of all outputs together.
     coupled: bool = field(default=False, kw_only=True)
     price: ClassVar[float] = 0.0
-    units: ClassVar[Array | None] = None
+
+    @property
+    def units(self) -> Array | None:
+        return None
 
     @property
     def in_units(self) -> "ClassFamily":

@@ -1,7 +1,7 @@
 """Real targets with Gaussian noise."""
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -27,13 +27,16 @@ class Regression:
     labels: ClassVar[None] = None
     price: ClassVar[float] = 0.0
     coupled: ClassVar[bool] = False
-    units: ClassVar[Array | None] = None
+
+    @property
+    def units(self) -> Array | None:
+        return None
 
     @property
     def in_units(self) -> "Regression":
         return self
 
-    def targets(self, y: AnyArray, offset: float) -> Array:
+    def targets(self, y: AnyArray, offset: Any) -> Array:
         return centred_targets(as_floats("y", y, 1), offset)[:, None]
 
     def encoded(self, rows: TrainingRows, y: AnyArray) -> TrainingSet:
@@ -46,7 +49,7 @@ class Regression:
         return TrainingSet(rows, targets, noise, offset)
 
     def starting_likelihood(
-        self, targets: Array, weight: Array, offset: float
+        self, targets: Array, weight: Array, offset: Any
     ) -> Gaussian:
         initial = self.initial_noise_variance
         return gaussian_noise(targets, weight, self.noise_variance, offset, initial)

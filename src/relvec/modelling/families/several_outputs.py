@@ -1,6 +1,7 @@
 """Several real targets of a row, whose functions share vectors and prior precisions."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -19,19 +20,18 @@ from relvec.typing import AnyArray, Array
 class SeveralOutputs(Regression):
     """y_c = f_c(x) + ε_c, each with noise of its own, in whose units all share α."""
 
-    noise_variance: Array | float | str = "estimate"  # (K,), or one for all outputs
-    initial_noise_variance: Array | float | None = None
+    noise_variance: Any = "estimate"  # (K,), or one for all outputs
+    initial_noise_variance: Any = None
 
     @property
     def units(self) -> Array:
-        assert not isinstance(self.noise_variance, str)
-        return np.sqrt(self.noise_variance)
+        return np.asarray(np.sqrt(self.noise_variance))
 
     @property
     def in_units(self) -> "SeveralOutputs":
         return replace(self, noise_variance=np.ones(len(self.units)))
 
-    def targets(self, y: AnyArray, offset: Array) -> Array:
+    def targets(self, y: AnyArray, offset: Any) -> Array:
         values = as_floats("y", y, 2)
         pairs = zip(values.T, np.broadcast_to(offset, values.shape[1]), strict=True)
         return np.column_stack([centred_targets(*each) for each in pairs])
@@ -46,7 +46,7 @@ class SeveralOutputs(Regression):
         return TrainingSet(rows, targets, noise, offset)
 
     def starting_likelihood(
-        self, targets: Array, weight: Array, offset: Array
+        self, targets: Array, weight: Array, offset: Any
     ) -> Gaussian:
         given = self.noise_variance, offset, self.initial_noise_variance
         noise = SharedGaussian.of(targets, weight, *given)
