@@ -14,6 +14,7 @@ from relvec.estimators.collections import as_blocks
 from relvec.estimators.outcomes import FitWarning, tell
 from relvec.estimators.validation import (
     check_nothing_beside,
+    check_one_target,
     check_same_features,
     features_kept,
     n_drawn,
@@ -127,6 +128,7 @@ class IncrementalModel(SparseKernelModel):
     ) -> Iterator[tuple[AnyArray, Array, Array]]:
         """Validated rows with targets and weights, a block at a time."""
         if not is_row_blocks(X):
+            check_one_target(y)
             X, y = self._rows(X, y, y_numeric=True, reset=first)
             yield X, as_floats("y", y, 1), as_weights(sample_weight, len(X))
             return
