@@ -209,7 +209,7 @@ def test_other_settings(params):
         ({"outputs": "both"}, "outputs must be one of 'shared', 'independent'"),
         ({"solver": "variational"}, "set outputs='independent'"),
         ({"kernel_learning": "adaptive"}, "set outputs='independent'"),
-        ({"partition": "split-merge"}, "leave partition out"),
+        ({"partition": "split-merge", "partition_size": 10}, "outputs='independent'"),
         ({"noise_variance": [1.0, 2.0]}, "holds 2 numbers and y has 3 outputs"),
         ({"noise_variance": [1.0, 0.0, 2.0]}, "positive for every output"),
     ],

@@ -14,7 +14,6 @@ from relvec.estimators.collections import as_blocks
 from relvec.estimators.outcomes import FitWarning, tell
 from relvec.estimators.validation import (
     check_nothing_beside,
-    check_one_target,
     check_same_features,
     features_kept,
     n_drawn,
@@ -34,7 +33,7 @@ from relvec.modelling import (
     in_arrays,
     targets_of,
 )
-from relvec.parameters import as_bytes, as_floats, as_weights
+from relvec.parameters import as_bytes, as_floats, as_weights, check_one_target
 from relvec.typing import AnyArray, Array
 
 # partial_fit keeps the Gram matrix of all candidates.

@@ -54,7 +54,8 @@ class KernelModel(CallbackSupportMixin, Savable, BaseEstimator, ABC):
             bring their targets and weights along, and so do the delayed blocks of a
             list. A Dask array or data frame is worked on where it is.
         y : array-like of shape (n_samples,)
-            Targets; left out for blocks.
+            Targets; left out for blocks. RVR takes several for each row, of shape
+            (n_samples, n_outputs), and predicts as many.
         sample_weight : array-like of shape (n_samples,), optional
             How often each row counts. Rows of weight zero are as if absent.
 
@@ -233,7 +234,7 @@ class KernelRegressor(RegressorMixin, KernelModel):
         """
         rows = self._checked(X)
         if not return_std:
-            return self._as_given(self.model_.values(rows))
+            return self.model_.predicted(rows)
         found = self._with_bars(rows)
         return found.mean, found.std
 
@@ -265,10 +266,6 @@ class KernelRegressor(RegressorMixin, KernelModel):
         True
         """
         return self._with_bars(self._checked(X)).interval(level)
-
-    def _as_given(self, values: Array) -> Array:
-        """Predictions (n_rows, n_outputs) in the shape that targets had."""
-        return values[:, 0]
 
     def _with_bars(self, rows: Any) -> Any:
         """The distribution of the targets of rows that were checked."""

@@ -1,16 +1,16 @@
 """Relevance vector regression."""
 
+from functools import partial
 from typing import Any
 
 from relvec.estimators.incremental import IncrementalModel
 from relvec.estimators.kernel_model import KernelRegressor
-from relvec.estimators.several_outputs import SeveralTargets
 from relvec.evidence import Deadline, check_noise_settings
-from relvec.modelling import FittedModel, IndependentModel, Monitor, Regression
-from relvec.parameters import check_noise_variances
+from relvec.modelling import OUTPUTS, Monitor, Targets
+from relvec.parameters import check_choice, check_noise_variances
 
 
-class RVR(SeveralTargets, KernelRegressor, IncrementalModel):
+class RVR(KernelRegressor, IncrementalModel):
     """Relevance vector regression.
 
     A kernel model that keeps a handful of training rows, learns the width of its
@@ -78,9 +78,14 @@ Incremental or WorkingSet, optional
     partition_size : "auto" or int, default="auto"
         Rows of a partition; "auto" is what the model of a few rows suggests, section
         4.2.1 of [4]_. For "sample" it is the number of rows drawn, by default 10000.
-    noise_variance : "estimate" or float, default="estimate"
-        Variance of the noise, if it is known. An estimate is never below 1e-12 of the
-        mean square of the (centred) targets.
+    outputs : {"shared", "independent"}, default="shared"
+        How several targets of a row, ``y`` of shape (n_samples, n_outputs), are
+        modelled: by the same vectors with one prior precision each, in units of every
+        output's noise; or by a model for each output, with vectors, a kernel and a
+        noise of its own.
+    noise_variance : "estimate", float or list of float, default="estimate"
+        Variance of the noise, if it is known, perhaps for each output. An estimate is
+        never below 1e-12 of the mean square of the (centred) targets.
     tol : float, default=1e-4
         Nats that a function must gain to enter. The search ends when none does, or when
         three rounds in succession gain less than this for each observation; where it
@@ -135,15 +140,17 @@ Incremental or WorkingSet, optional
         ``n_rows`` of every set that was fitted and ``n_vectors`` that it was left with.
     relevance_vectors_ : ndarray of shape (n_vectors, n_features)
         These rows, or (n_vectors,) objects; empty for "precomputed" and None.
-    dual_coef_ : ndarray of shape (n_vectors,)
-        Posterior mean of the weights.
-    intercept_ : float
+    dual_coef_ : ndarray of shape (n_vectors,) or (n_outputs, n_vectors)
+        Posterior mean of the weights; zero where a model of one output by itself has
+        no such vector.
+    intercept_ : float or ndarray of shape (n_outputs,)
         The constant of the model.
     prior_precision_ : ndarray of shape (n_vectors,)
-        Precision of each weight's prior.
+        Precision of each weight's prior; of several outputs that share it in units of
+        their noise, and for "independent" of each, (n_outputs, n_vectors).
     intercept_precision_ : float
         Precision of the constant's prior; infinite if the constant is not a vector.
-    noise_variance_ : float
+    noise_variance_ : float or ndarray of shape (n_outputs,)
         Variance of the noise, corrected by rows that are predicted without themselves;
         what the evidence has is the last of ``history_["noise_std"]``.
     degrees_of_freedom_ : float
@@ -201,6 +208,13 @@ Incremental or WorkingSet, optional
     >>> mean, std = model.predict(X[:2], return_std=True)
     >>> std.round(1)
     array([0.1, 0.1])
+
+    Two outputs:
+
+    >>> import numpy as np
+    >>> several = RVR().fit(X, np.column_stack([y, 1 - 2 * y]))
+    >>> several.predict(X).shape, several.dual_coef_.shape[0]
+    ((100, 2), 2)
     """
 
     def __init__(
@@ -252,28 +266,38 @@ Incremental or WorkingSet, optional
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
+        check_choice("outputs", self.outputs, OUTPUTS)
         check_noise_variances(self.noise_variance)
         if not isinstance(self.noise_variance, str):
             known = f"noise_variance={self.noise_variance!r} is known"
             check_noise_settings(self._solver(), known)
 
-    def _fitted(
-        self, X: Any, y: Any, sample_weight: Any, monitor: Monitor
-    ) -> FittedModel | IndependentModel:
-        deadline, (start, initial) = Deadline.after(self.max_seconds), self._begun()
-        family = Regression(
-            self.noise_variance,
-            centred=bool(self.fit_intercept),
-            initial_noise_variance=initial,
-        )
+    def _fitted(self, X: Any, y: Any, sample_weight: Any, monitor: Monitor) -> Any:
+        deadline, centred = Deadline.after(self.max_seconds), bool(self.fit_intercept)
+        given = self.outputs, self.noise_variance, centred, self._solver()
+        targets = Targets(*given, self._start)
+        family, start = targets.regression()
         if self._goes_elsewhere(X):
             survey = self._surveyed(X, y, sample_weight, classes=False)
             return self._fitted_elsewhere(X, survey, family, deadline, monitor)
         checks = {"y_numeric": True, "multi_output": True}
         rows, values = self._training_rows(X, y, sample_weight, **checks)
-        if values.ndim > 1:
-            return self._fitted_to_several(rows, values, deadline, monitor)
-        spec = self._specification(rows, family, deadline)
-        data = family.encoded(rows, values)
         fit = self._fit_function(self._learning)
-        return fit(spec, data, start=start, monitor=monitor)
+        specified = partial(self._specification, rows, deadline=deadline)
+        if values.ndim > 1:
+            return targets.fitted(fit, specified, rows, values, monitor=monitor)
+        data = family.encoded(rows, values)
+        return fit(specified(family), data, start=start, monitor=monitor)
+
+    def _attributes(self, model: Any) -> dict[str, Any]:
+        noise = getattr(model, "family", model)  # several models have several
+        return {
+            **super()._attributes(model),
+            "noise_variance_": noise.noise_variance,
+            "degrees_of_freedom_": noise.degrees_of_freedom,
+        }
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags

@@ -195,16 +195,6 @@ def check_nothing_beside(y: Any, sample_weight: Any) -> None:
         )
 
 
-def check_one_target(y: Any) -> None:
-    """Refuse several targets of a row where sums are kept of one."""
-    shape = np.shape(y)
-    if len(shape) == 2 and shape[1] > 1:
-        raise ValueError(
-            f"partial_fit takes one target for each row, and y has {shape[1]}: use "
-            "fit, or a model for each output"
-        )
-
-
 def note_features(estimator: Any, number: int, names: Sequence[str] | None) -> None:
     """What scikit-learn's validation notes of an array."""
     estimator.n_features_in_ = number

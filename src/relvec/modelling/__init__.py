@@ -44,10 +44,11 @@ from relvec.modelling.fitted import (
     PartitionSummary,
     latent_of,
 )
-from relvec.modelling.independent import IndependentModel, fit_independent
+from relvec.modelling.independent import IndependentModel
 from relvec.modelling.leave_one_out import equal_pairs, judged
 from relvec.modelling.lost_classes import remark_on_lost_classes
 from relvec.modelling.monitor import Monitor, heard, logged, logger, silent
+from relvec.modelling.outputs import OUTPUTS, Targets
 from relvec.modelling.pairwise import Fit, PairwiseModel, fit_pairwise
 from relvec.modelling.predictive import (
     ClassDistribution,
@@ -72,6 +73,7 @@ from relvec.modelling.trial_rows import known_places, trial_rows
 __all__ = [
     "AT_ROWS",
     "ONE_AGAINST",
+    "OUTPUTS",
     "SINGLE_MODELS",
     "Accumulated",
     "AtRows",
@@ -102,6 +104,7 @@ __all__ = [
     "Specification",
     "Spread",
     "TargetDistribution",
+    "Targets",
     "TrainingRows",
     "TrainingSet",
     "calibrated",
@@ -113,7 +116,6 @@ __all__ = [
     "fit",
     "fit_accumulated",
     "fit_candidates",
-    "fit_independent",
     "fit_pairwise",
     "fit_problem",
     "fit_with_learned",

@@ -102,6 +102,11 @@ class FittedModel:
             return np.concatenate([self.values(block.X) for block in X])
         return self.predictor(np.asarray(X)) + self.offset
 
+    def predicted(self, X: AnyArray | RowBlocks) -> Array:
+        """The same in the shape that targets had."""
+        values = self.values(X)
+        return values if np.ndim(self.intercept) else values[:, 0]
+
     def predictor(self, X: AnyArray) -> Array:
         """Φw (n_rows, outputs): the mean of η without the offset."""
         X = self.features.checked(X)

@@ -24,23 +24,24 @@ def fit_independent(
     y: AnyArray,
     families: list[Regression],
     *,
-    shared: bool,
-    start: Callable[[Any], FittedModel | None],
+    starts: list[FittedModel | None],
     monitor: Monitor = silent,
 ) -> "IndependentModel":
-    """A model for each column of y (N, K), by a family each.
+    """A model for each column of y (N, K), by a family each and perhaps from another.
 
-    ``shared`` says that their kernels stay as they are, so that they may have functions
-    in common. Each has an equal share of the time that is left.
+    Each has an equal share of the time that is left.
     """
-    models = []
+    models: list[FittedModel] = []
     for number, family in enumerate(families):
         logger.info("output %d of %d", number + 1, len(families))
         time = spec.deadline.share(len(families) - number)
         own = replace(spec, family=family).until(time)
         data = family.encoded(rows, y[:, number])
-        models.append(fit(own, data, start=start(number), monitor=monitor))
-    step = 0 if shared else len(spec.kernels)
+        models.append(fit(own, data, start=starts[number], monitor=monitor))
+    # Kernels that were learned differ, and so do their functions.
+    learned = any(one.learned.length_scales is not None for one in models)
+    learned = learned or any(one.learned.weights is not None for one in models)
+    step = len(spec.kernels) if learned else 0
     return IndependentModel(tuple(models), tuple(step * k for k in range(len(models))))
 
 
@@ -75,6 +76,8 @@ class IndependentModel(SeveralModels):
     def values(self, X: AnyArray | RowBlocks) -> Array:
         """The mean of η alone (n_rows, n_models)."""
         return np.hstack([one.values(X) for one in self.models])
+
+    predicted = values
 
     def predictive(self, X: AnyArray | RowBlocks) -> "SideBySide":
         """The distribution of the targets of some rows."""
