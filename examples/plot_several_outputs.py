@@ -52,6 +52,5 @@ plt.show()
 # A model of each output by itself finds vectors of its own, more in all.
 
 apart = RVR(outputs="independent").fit(x, y)
-print(
-    f"relevance vectors of models apart: {[len(one.indices) for one in apart.model_.models]}"
-)
+sizes = [len(one.indices) for one in apart.model_.models]
+print(f"relevance vectors of models apart: {sizes}")
