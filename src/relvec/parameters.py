@@ -97,6 +97,24 @@ def check_noise_variance(value: Any) -> None:
         raise _refused("noise_variance", "'estimate' or a positive number", value)
 
 
+def check_noise_variances(value: Any) -> None:
+    """The same, or a positive number for each of several outputs."""
+    if not isinstance(value, list | tuple | np.ndarray):
+        check_noise_variance(value)
+    elif np.size(as_floats("noise_variance", value, 1)) == 0 or np.min(value) <= 0:
+        raise _refused("noise_variance", "positive for every output", value)
+
+
+def check_one_target(y: Any) -> None:
+    """Refuse several targets of a row where sums are kept of one."""
+    shape = np.shape(y)
+    if len(shape) == 2 and shape[1] > 1:
+        raise ValueError(
+            f"partial_fit takes one target for each row, and y has {shape[1]}: use "
+            "fit, or a model for each output"
+        )
+
+
 def check_flag(name: str, value: Any) -> None:
     """True or False."""
     if not isinstance(value, bool | np.bool_):

@@ -53,7 +53,12 @@ class Posterior:
     def whitener(self) -> Array:
         """L⁻¹A^(-1/2), or a rotation of it; its Gram matrix is Σ (K or 1, n, n)."""
         root = 1 / np.sqrt(np.atleast_2d(self.prior_precision))
-        right = root[:, :, None] * np.eye(root.shape[1])
+        if len(self.factor) < len(root):
+            return self._turned(np.eye(root.shape[1])[None]) * root[:, None, :]
+        return self._turned(root[:, :, None] * np.eye(root.shape[1]))
+
+    def _turned(self, right: Array) -> Array:
+        """L⁻¹ right, or a rotation of it."""
         if self.condition < DIFFERENCE_LIMIT:
             return solve_lower(self.factor, right)
         # Neighbours side by side in L cost digits, and none in falling order.
@@ -62,7 +67,11 @@ class Posterior:
     @cached_property
     def covariance(self) -> Array:
         """Σ (K or 1, n, n)."""
-        return np.swapaxes(self.whitener, 1, 2) @ self.whitener
+        each = self.whitener[: len(self.factor)]
+        covariance = np.swapaxes(each, 1, 2) @ each
+        if len(each) == len(self.whitener):
+            return covariance
+        return self.proportions[:, None, None] * covariance
 
     @cached_property
     def log_determinant(self) -> float:
@@ -81,6 +90,15 @@ class Posterior:
         """Σᵢᵢ (K, n)."""
         squares = np.einsum("krn,krn->kn", self.whitener, self.whitener)
         return np.broadcast_to(squares, self.mean.shape)
+
+    @property
+    def proportions(self) -> Array:
+        """(K,) of Σ beside that of the first output, with which others share L."""
+        alpha = self.prior_precision
+        if alpha.size == 0:
+            return np.ones(len(alpha))
+        least = int(np.argmin(alpha[0]))  # others may be out of range
+        return np.asarray(alpha[0, least] / alpha[:, least])
 
     @property
     def information(self) -> Array:
@@ -113,9 +131,12 @@ class Posterior:
 
         These may be a sparse array.
         """
-        whitened = [functions @ whitener.T for whitener in self.whitener]
-        variance = [np.einsum("nr,nr->n", rows, rows) for rows in whitened]
         mean = functions @ self.mean.T
+        each = self.whitener[: len(self.factor)]
+        whitened = [functions @ whitener.T for whitener in each]
+        variance = np.array([np.einsum("nr,nr->n", rows, rows) for rows in whitened])
+        if len(each) < len(self.whitener):
+            variance = np.outer(self.proportions, variance[0])
         # Assigned, what outputs share goes to all; ``broadcast_to`` takes far longer.
         spread = np.empty(mean.shape)
         spread.T[:] = variance

@@ -5,7 +5,14 @@ import pytest
 from numpy.testing import assert_allclose
 from problems import drawn, read_only
 
-from relvec.likelihoods import Bernoulli, Gaussian, MultinomialProbit, Softmax, refitted
+from relvec.likelihoods import (
+    Bernoulli,
+    Gaussian,
+    MultinomialProbit,
+    SharedGaussian,
+    Softmax,
+    refitted,
+)
 from relvec.likelihoods.logistic_bound import LogisticBound
 from relvec.likelihoods.multinomial_probit import contrasts
 
@@ -17,6 +24,7 @@ BINARY = read_only(CLASSES[:, None] % 2 + 0.0)
 LIKELIHOODS = {
     "Gaussian": (Gaussian(np.array([4.0, 0.5])), REAL),
     "Gaussian, known noise": (Gaussian.known(0.2, 2), REAL),
+    "SharedGaussian": (SharedGaussian(np.array([4.0, 0.5])), REAL),
     "Bernoulli": (Bernoulli(), BINARY),
     "LogisticBound": (LogisticBound(np.full((1, 1), 0.7)), BINARY),
     "MultinomialProbit": (MultinomialProbit(contrasts(4)), contrasts(4)[CLASSES]),
@@ -32,7 +40,14 @@ LIKELIHOODS = {
 }
 
 
-UNCOUPLED = ["Gaussian", "Gaussian, known noise", "Bernoulli", "LogisticBound"]
+UNCOUPLED = [
+    "Gaussian",
+    "Gaussian, known noise",
+    "SharedGaussian",
+    "Bernoulli",
+    "LogisticBound",
+]
+ESTIMATED = ["Gaussian", "SharedGaussian"]
 COUPLED = [name for name in LIKELIHOODS if name not in UNCOUPLED]
 
 
@@ -177,7 +192,8 @@ def test_rescaling_targets_shifts_the_density_by_the_jacobian(case):
     likelihood, y, eta, weights = case
     scale = 1.0 if np.isnan(likelihood.scale).any() else 7.0
     plain = likelihood.log_density(y, eta, weights)
-    scaled = likelihood.rescaled(scale).log_density(scale * y, scale * eta, weights)
+    other = scale if likelihood.unit is None else 1.0  # η may be in units of the noise
+    scaled = likelihood.rescaled(scale).log_density(scale * y, other * eta, weights)
 
     jacobian = weights.sum() * y.shape[1] * np.log(scale)
     assert_allclose(scaled, plain - jacobian, rtol=1e-12)
@@ -204,7 +220,9 @@ def test_a_rescaled_likelihood_keeps_nothing_of_the_rows(case):
     assert not any(isinstance(kept, list) and kept for kept in fields.values())
 
 
-@pytest.mark.parametrize("name", [name for name in LIKELIHOODS if name != "Gaussian"])
+@pytest.mark.parametrize(
+    "name", [name for name in LIKELIHOODS if name not in ESTIMATED]
+)
 def test_refitting_leaves_what_has_no_parameters(name, rng):
     likelihood, y, eta, weights = drawn_case(name, rng)
 

@@ -191,3 +191,28 @@ def test_a_prior_pulls_the_width(rng):
 
     assert free[0] < 3
     assert_allclose(pulled, 5, rtol=0.05)
+
+
+def test_outputs_that_are_relative_have_scales_of_their_own(rng):
+    """The evidence is that of the best scales, and does not depend on units."""
+    one = process(rng)
+    y = np.column_stack([one.target, 40 * rng.standard_normal(40)])
+    two = replace(one, target=y, relative=True)
+    scales, others = np.array([0.7, 2.0, 1.1]), np.log([1.7, 0.2])
+    X = one.functions.centres
+    covariance = 1.7 * Gaussian(scales)(X, X) + 0.2 * np.eye(40)
+    best = [
+        multivariate_normal(cov=covariance * (t @ np.linalg.solve(covariance, t) / 40))
+        for t in y.T
+    ]
+    expected = sum(each.logpdf(t) for each, t in zip(best, y.T, strict=True))
+    value, gradient = two.log_evidence(scales, others)
+    constant = 40 * (1 + np.log(2 * np.pi) - np.log(40))
+
+    assert_allclose(value - constant, expected)
+    h = 1e-5
+    for place, step in enumerate(h * np.eye(2)):
+        up, down = (two.log_evidence(scales, others + s * step)[0] for s in (1, -1))
+        assert_allclose(gradient[3 + place], (up - down) / (2 * h), rtol=1e-4)
+    same = replace(two, target=y * [1e-3, 5.0]).gain(Proposal(scales, 1.7, 0.2))
+    assert_allclose(two.gain(Proposal(scales, 1.7, 0.2)), same)

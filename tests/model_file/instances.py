@@ -165,6 +165,12 @@ def _constant():
         return RVR(gamma=1e-9).fit(regression()[0], y)
 
 
+def _outputs(n_outputs=3, **params):
+    X, y = regression()
+    several = np.column_stack([y, 10 * X[:, 0] + y, y**2])[:, :n_outputs]
+    return RVR(**{"gamma": 0.5, **params}).fit(X, several)
+
+
 INSTANCES = {
     "rvr": _rvr,
     "rvr learned width": partial(_rvr, gamma="learn"),
@@ -204,6 +210,10 @@ INSTANCES = {
     "rvr single precision": lambda: RVR(gamma=0.5).fit(
         regression()[0].astype(np.float32), regression()[1]
     ),
+    "rvr outputs": partial(_outputs, gamma="learn"),
+    "rvr outputs apart": partial(_outputs, outputs="independent"),
+    "rvr one column": partial(_outputs, 1),
+    "rvr outputs of known noise": partial(_outputs, noise_variance=[0.01, 4.0, 1.0]),
     "rvr names": _named,
     "rvr warm": _warm,
     "rvr partial": _partial,

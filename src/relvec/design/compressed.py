@@ -20,8 +20,8 @@ class Inner:
     """Inner products of functions and targets, which add up over rows."""
 
     gram: Array  # (M, M) ΦᵀWΦ
-    target: Array  # (M,) ΦᵀWt
-    target_squares: float  # tᵀWt
+    target: Array  # (M,) ΦᵀWt, or (M, K) of several
+    target_squares: float | Array  # tᵀWt, or (K,)
     weight: float  # Σv
 
     @classmethod
@@ -48,21 +48,27 @@ class Inner:
 
 
 def compressed(inner: Inner) -> tuple[DenseDesign, Array, Array]:
-    """Design, targets (rows, 1) and weights of as few rows as there are functions."""
+    """Design, targets (rows, K) and weights of as few rows as there are functions.
+
+    And one for each target, for what functions do not tell of it: products of targets
+    among each other are not kept.
+    """
     size = np.sqrt(np.maximum(inner.gram.diagonal(), 0.0))
     divisors = np.where(size > 0, size, 1.0)
     unit = inner.gram / divisors / divisors[:, None]
     lower, order, rank, _ = lapack.dpstrf(unit, tol=DEPENDENT, lower=1)
     order = order - 1
     factor = np.tril(lower)[:, :rank]
-    rows = np.zeros((rank + 1, len(size)))
+    target = inner.target.reshape(len(size), -1)
+    n_targets = target.shape[1]
+    rows = np.zeros((rank + n_targets, len(size)))
     rows[:rank, order] = factor.T
-    pivots = (inner.target / divisors)[order[:rank]]
-    values = np.zeros(rank + 1)
+    pivots = (target / divisors[:, None])[order[:rank]]
+    values = np.zeros((rank + n_targets, n_targets))
     values[:rank] = solve_triangular(factor[:rank], pivots, lower=True)
-    rest = inner.target_squares - float(values @ values)
-    values[rank] = np.sqrt(max(rest, 0.0))
-    stand_in = in_place_of_rows(rows * divisors, values[:, None], inner.weight)
+    rest = inner.target_squares - np.array([float(one @ one) for one in values.T])
+    values[rank:] = np.diag(np.sqrt(np.maximum(rest, 0.0)))
+    stand_in = in_place_of_rows(rows * divisors, values, inner.weight)
     return replace(stand_in[0], products=unit), *stand_in[1:]
 
 

@@ -33,7 +33,7 @@ from relvec.modelling import (
     in_arrays,
     targets_of,
 )
-from relvec.parameters import as_bytes, as_floats, as_weights
+from relvec.parameters import as_bytes, as_floats, as_weights, check_one_target
 from relvec.typing import AnyArray, Array
 
 # partial_fit keeps the Gram matrix of all candidates.
@@ -127,6 +127,7 @@ class IncrementalModel(SparseKernelModel):
     ) -> Iterator[tuple[AnyArray, Array, Array]]:
         """Validated rows with targets and weights, a block at a time."""
         if not is_row_blocks(X):
+            check_one_target(y)
             X, y = self._rows(X, y, y_numeric=True, reset=first)
             yield X, as_floats("y", y, 1), as_weights(sample_weight, len(X))
             return

@@ -60,7 +60,8 @@ class KernelModel(CallbackSupportMixin, Savable, BaseEstimator, ABC):
             bring their targets and weights along, and so do the delayed blocks of a
             list. A Dask array or data frame is worked on where it is.
         y : array-like of shape (n_samples,)
-            Targets; left out for blocks.
+            Targets; left out for blocks. RVR takes several for each row, of shape
+            (n_samples, n_outputs), and predicts as many.
         sample_weight : array-like of shape (n_samples,), optional
             How often each row counts. Rows of weight zero are as if absent.
 
@@ -237,7 +238,7 @@ class KernelRegressor(RegressorMixin, KernelModel):
         """
         rows = self._checked(X)
         if not return_std:
-            return self.model_.values(rows)[:, 0]
+            return self.model_.predicted(rows)
         found = self._with_bars(rows)
         return found.mean, found.std
 

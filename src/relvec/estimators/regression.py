@@ -1,12 +1,15 @@
 """Relevance vector regression."""
 
+from functools import partial
 from typing import Any
+
+import numpy as np
 
 from relvec.estimators.incremental import IncrementalModel
 from relvec.estimators.kernel_model import KernelRegressor
 from relvec.evidence import Deadline, check_noise_settings
-from relvec.modelling import FittedModel, Monitor, Regression
-from relvec.parameters import check_noise_variance
+from relvec.modelling import OUTPUTS, Monitor, Targets
+from relvec.parameters import check_choice, check_noise_variances
 from relvec.typing import Array
 
 
@@ -83,9 +86,14 @@ Incremental or WorkingSet, optional
         widens them where rows tell it nothing. Plain ones are those of the weights,
         which shrink to the noise there, and take half the time. Kernels that are not
         known to be positive definite have plain ones only.
-    noise_variance : "estimate" or float, default="estimate"
-        Variance of the noise, if it is known. An estimate is never below 1e-12 of the
-        mean square of the (centred) targets.
+    outputs : {"shared", "independent"}, default="shared"
+        How several targets of a row, ``y`` of shape (n_samples, n_outputs), are
+        modelled: by the same vectors with one prior precision each, in units of every
+        output's noise; or by a model for each output, with vectors, a kernel and a
+        noise of its own.
+    noise_variance : "estimate", float or list of float, default="estimate"
+        Variance of the noise, if it is known, perhaps for each output. An estimate is
+        never below 1e-12 of the mean square of the (centred) targets.
     tol : float, default=1e-4
         Nats that a function must gain to enter. The search ends when none does, or when
         three rounds in succession gain less than this for each observation; where it
@@ -140,15 +148,17 @@ Incremental or WorkingSet, optional
         ``n_rows`` of every set that was fitted and ``n_vectors`` that it was left with.
     relevance_vectors_ : ndarray of shape (n_vectors, n_features)
         These rows, or (n_vectors,) objects; empty for "precomputed" and None.
-    dual_coef_ : ndarray of shape (n_vectors,)
-        Posterior mean of the weights.
-    intercept_ : float
+    dual_coef_ : ndarray of shape (n_vectors,) or (n_outputs, n_vectors)
+        Posterior mean of the weights; zero where a model of one output by itself has
+        no such vector.
+    intercept_ : float or ndarray of shape (n_outputs,)
         The constant of the model.
     prior_precision_ : ndarray of shape (n_vectors,)
-        Precision of each weight's prior.
+        Precision of each weight's prior; of several outputs that share it in units of
+        their noise, and for "independent" of each, (n_outputs, n_vectors).
     intercept_precision_ : float
         Precision of the constant's prior; infinite if the constant is not a vector.
-    noise_variance_ : float
+    noise_variance_ : float or ndarray of shape (n_outputs,)
         Variance of the noise, corrected by rows that are predicted without themselves;
         what the evidence has is the last of ``history_["noise_std"]``.
     degrees_of_freedom_ : float
@@ -206,6 +216,13 @@ Incremental or WorkingSet, optional
     >>> mean, std = model.predict(X[:2], return_std=True)
     >>> std.round(1)
     array([0.1, 0.1])
+
+    Two outputs:
+
+    >>> import numpy as np
+    >>> several = RVR().fit(X, np.column_stack([y, 1 - 2 * y]))
+    >>> several.predict(X).shape, several.dual_coef_.shape[0]
+    ((100, 2), 2)
     """
 
     def __init__(
@@ -223,6 +240,7 @@ Incremental or WorkingSet, optional
         partition: Any = None,
         partition_size: Any = "auto",
         uncertainty: str = "augmented",
+        outputs: str = "shared",
         noise_variance: Any = "estimate",
         tol: float = 1e-4,
         max_iter: int = 10_000,
@@ -244,6 +262,7 @@ Incremental or WorkingSet, optional
         self.partition = partition
         self.partition_size = partition_size
         self.uncertainty = uncertainty
+        self.outputs = outputs
         self.noise_variance = noise_variance
         self.tol = tol
         self.max_iter = max_iter
@@ -255,31 +274,28 @@ Incremental or WorkingSet, optional
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_noise_variance(self.noise_variance)
+        check_choice("outputs", self.outputs, OUTPUTS)
+        check_noise_variances(self.noise_variance)
         if not isinstance(self.noise_variance, str):
             known = f"noise_variance={self.noise_variance!r} is known"
             check_noise_settings(self._solver(), known)
 
-    def _fitted(
-        self, X: Any, y: Any, sample_weight: Any, monitor: Monitor
-    ) -> FittedModel:
-        deadline, start = Deadline.after(self.max_seconds), self._start()
-        initial = self._solver().initial_noise_variance
-        if start is not None:
-            initial = float(start.fit.likelihood.scale[0] ** 2)
-        family = Regression(
-            self.noise_variance,
-            centred=bool(self.fit_intercept),
-            initial_noise_variance=initial,
-        )
+    def _fitted(self, X: Any, y: Any, sample_weight: Any, monitor: Monitor) -> Any:
+        deadline, centred = Deadline.after(self.max_seconds), bool(self.fit_intercept)
+        given = self.outputs, self.noise_variance, centred, self._solver()
+        targets = Targets(*given, self._start)
+        family, start = targets.regression()
         if self._goes_elsewhere(X):
             survey = self._surveyed(X, y, sample_weight, classes=False)
             return self._fitted_elsewhere(X, survey, family, deadline, monitor)
-        rows, values = self._training_rows(X, y, sample_weight, y_numeric=True)
-        spec = self._specification(rows, family, deadline)
-        data = family.encoded(rows, values)
+        checks = {"y_numeric": True, "multi_output": True}
+        rows, values = self._training_rows(X, y, sample_weight, **checks)
         fit = self._fit_function(self._learning)
-        return fit(spec, data, start=start, monitor=monitor)
+        specified = partial(self._specification, rows, deadline=deadline)
+        if values.ndim > 1:
+            return targets.fitted(fit, specified, rows, values, monitor=monitor)
+        data = family.encoded(rows, values)
+        return fit(specified(family), data, start=start, monitor=monitor)
 
     def sample_posterior(self, X: Any, n: int = 1, random_state: Any = None) -> Array:
         """Functions drawn from the posterior, at all rows together.
@@ -301,8 +317,8 @@ Incremental or WorkingSet, optional
 
         Returns
         -------
-        ndarray of shape (n, n_samples)
-            A function in every row.
+        ndarray of shape (n, n_samples) or (n, n_samples, n_outputs)
+            A function in every row, or one of each output.
 
         Examples
         --------
@@ -318,13 +334,18 @@ Incremental or WorkingSet, optional
         >>> bool(0.9 < peaks.mean() < 1.1), bool(peaks.std() < 0.1)
         (True, True)
         """
-        return self._drawn(X, n, random_state)[:, :, 0]
+        drawn = self._drawn(X, n, random_state)
+        return drawn if np.ndim(self.intercept_) else drawn[:, :, 0]
 
-    def _attributes(self, model: FittedModel) -> dict[str, Any]:
-        family = model.family
-        assert isinstance(family, Regression)
+    def _attributes(self, model: Any) -> dict[str, Any]:
+        noise = getattr(model, "family", model)  # several models have several
         return {
             **super()._attributes(model),
-            "noise_variance_": family.noise_variance,
-            "degrees_of_freedom_": family.degrees_of_freedom,
+            "noise_variance_": noise.noise_variance,
+            "degrees_of_freedom_": noise.degrees_of_freedom,
         }
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags

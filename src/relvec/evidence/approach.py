@@ -6,6 +6,7 @@ import numpy as np
 
 from relvec.evidence.base import Problem
 from relvec.evidence.coordinates import Coordinates
+from relvec.evidence.noise_units import log_density_of_unit
 from relvec.likelihoods import Likelihood, PseudoObservations
 from relvec.posterior import Posterior
 from relvec.precision import FACTOR_LIMIT, GRAM_LIMIT, ROUNDING
@@ -122,7 +123,8 @@ def conjugate_mode(problem: Problem, likelihood: Likelihood, here: Point) -> Mod
         found = columns.solved(alpha, seen.noise_precision)
         posterior = Posterior(here.active, alpha, found.mean, found.factor)
         eta = problem.design.matvec(found.mean, here.active)
-        return Mode(likelihood, seen, posterior, eta, found.log_evidence)
+        evidence = found.log_evidence + log_density_of_unit(likelihood, count)
+        return Mode(likelihood, seen, posterior, eta, evidence)
     factor = problem.design.factor(here.active, alpha, seen.precision)
     posterior = Posterior(here.active, alpha, here.mean, factor)
     eta = here.eta

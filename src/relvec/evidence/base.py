@@ -47,6 +47,16 @@ class Problem:
     coupled: bool = False  # whether the posterior is to be one of all outputs together
 
     @property
+    def n_sharing(self) -> int:
+        """Outputs that share α in units of their noise, and are one problem by that."""
+        return 1 if self.likelihood.unit is None else self.y.shape[1]
+
+    @property
+    def n_observations(self) -> float:
+        """That nats of evidence are compared with."""
+        return float(self.sample_weight.sum()) * self.n_sharing
+
+    @property
     def precision_units(self) -> Array:
         """(M,) by which α is multiplied to have it in the user's units."""
         with np.errstate(over="ignore"):
@@ -169,6 +179,17 @@ class EvidenceFit:
     n_iter: int
     n_observations: float  # Σv
     steps_before: int = 0  # of the search that it went on with
+
+    @property
+    def prior_precision(self) -> Array:
+        """α as the search has it: (n,), or (K, n) where outputs have their own.
+
+        Those that share it do so in units of their noise.
+        """
+        alpha = self.posterior.prior_precision
+        if alpha.ndim == 1 or len(self.posterior.factor) == len(alpha):
+            return alpha
+        return np.asarray(alpha[0] * self.likelihood.scale[0] ** 2)
 
 
 class Model(Protocol):

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from relvec.evidence.moments import Overlaps, Solution, log_evidence
+from relvec.evidence.moments import FreeNoise, Overlaps, Solution, log_evidence
 from relvec.linalg import Reflections
 from relvec.precision import LEAST_SHARE
 from relvec.typing import Array, Indices
@@ -26,7 +26,7 @@ _CORRECTIONS = 2  # the first is the solution
 
 
 @dataclass(frozen=True)
-class Coordinates:
+class Coordinates(FreeNoise):
     """Columns and pseudo-observations of which all outputs share the row weights."""
 
     columns: Array  # (r, n) V
@@ -39,6 +39,9 @@ class Coordinates:
 
     def subset(self, chosen: Indices) -> "Coordinates":
         return replace(self, columns=self.columns[:, chosen])
+
+    def in_targets(self, scale: Array) -> "Coordinates":
+        return replace(self, target=self.target * scale)
 
     def solved(self, prior_precision: Array, noise_precision: Array) -> Solution:
         root = 1 / np.sqrt(prior_precision)

@@ -23,6 +23,7 @@ from relvec.evidence.coupled import coupled
 from relvec.evidence.laplace_gradient import evidence_gradient, predictor_variances
 from relvec.evidence.mode import Mode, posterior_at_mode
 from relvec.evidence.noise_rows import AllRows, NoiseRows
+from relvec.evidence.noise_units import spent
 from relvec.evidence.updates import MacKay, Update, informed
 from relvec.likelihoods import Likelihood, PseudoObservations, refitted
 from relvec.precision import LEAST_PRIOR_SHARE, SLACK
@@ -216,7 +217,7 @@ class FixedPoint:
         if idle or (state.steps + 1) % self.noise_interval:
             return likelihood
         more = self.update.noise(
-            model.effective_parameters,
+            spent(likelihood, model.effective_parameters),
             np.exp(-likelihood.log_parameters),
             self.update.priors(problem, model.active),
         )

@@ -20,10 +20,17 @@ from numpy.linalg import LinAlgError
 from relvec.evidence.base import Problem, interpolates, started
 from relvec.evidence.moments import Moments, combined_by_output
 from relvec.evidence.newton import Ascent, ascend
+from relvec.evidence.noise_units import (
+    in_noise_units,
+    log_density_of_unit,
+    log_noise,
+    noise_ceiling,
+    tempered,
+)
 from relvec.evidence.rounds import Rounds, likeness
 from relvec.evidence.selection import Proposals, proposals
 from relvec.evidence.statistics import Projections, Statistics
-from relvec.evidence.views import moments_of
+from relvec.evidence.views import moments_of, observed
 from relvec.likelihoods import Likelihood, PseudoObservations
 from relvec.linalg import solve_lower
 from relvec.posterior import Posterior
@@ -39,7 +46,8 @@ from relvec.typing import Array, Indices
 # temperature. With 1 rounds end early, at models a fifth smaller; 2.5 to 8 are alike on
 # kin8nm, and pumadyn_8nm likes 8.
 _COLD = 8.0
-_PROMISE = 0.5  # nats that a function has to gain then to be looked at; not varied
+# Nats that a function has to gain then to be looked at, for each output; not varied.
+_PROMISE = 0.5
 # Of Newton's method, in a round. With twice as many, models are no better after as many
 # rounds, which take longer.
 _STEPS, _NEWTON_TOL = 2, 0.1
@@ -59,12 +67,13 @@ class JoinedModel:
 
     @property
     def likelihood(self) -> Likelihood:
-        noise = np.log(self.ascent.noise_precision)
-        return self.problem.likelihood.with_parameters(noise)
+        begun = self.problem.likelihood
+        return begun.with_parameters(log_noise(begun, self.ascent.noise_precision))
 
     @property
     def log_evidence(self) -> float:
-        return self.ascent.solution.log_evidence
+        unit = self.problem.likelihood, self.ascent.moments.count
+        return self.ascent.solution.log_evidence + log_density_of_unit(*unit)
 
     @property
     def log_hyperprior(self) -> float:
@@ -130,7 +139,7 @@ class Joining:
         return state.over or interpolates(problem, state.model)
 
     def step(self, problem: Problem, state: JoiningState) -> JoiningState:
-        model, moments = state.model, state.moments
+        model = state.model
         if not model.digits:
             return replace(state, over=True)
         found = self._joined(problem, state)
@@ -139,14 +148,14 @@ class Joining:
         gain = found.log_evidence - model.log_evidence
         if gain > 0:
             state = replace(state, model=found, steps=state.steps + 1)
-        if gain >= self.tol * moments.count:
+        if gain >= self.tol * problem.n_observations:
             return state
         return self._ended(problem, state)
 
     def _ended(self, problem: Problem, state: JoiningState) -> JoiningState:
         """No round gains any more; perhaps some do with the noise held low."""
         gain = state.model.log_evidence - state.began
-        enough = self.enough * state.moments.count * max(1, state.steps)
+        enough = self.enough * problem.n_observations * max(1, state.steps)
         if gain < enough and len(state.model.active) <= _MOST_TEMPERED:
             state = self._tempered(problem, state)
         return replace(state, over=True)
@@ -191,7 +200,8 @@ class Joining:
         products = Projections(norms, moments.target, moments.target_squares)
         model, cross = (active, alpha, noise), moments.gram[:, active]
         beside = beside_model(problem, model, cross, products, state.cold)
-        short = self.rounds.short_list(beside.options, _PROMISE, turn=state.steps)
+        promise = _PROMISE * problem.n_sharing
+        short = self.rounds.short_list(beside.options, promise, turn=state.steps)
         # Columns have the norm one.
         short = short[~np.any(np.abs(cross[:, :, short]) > COPY, axis=(0, 1))]
         prior = moments.gram[:, short[:, None], short]
@@ -225,9 +235,10 @@ def beside_model(
     """Given a model's columns, α and noise, and products of its columns with all."""
     active, alpha, noise = model
     count = float(problem.sample_weight.sum())
+    colder = _colder(problem, noise, cold)
+    products, colder = _beside_noise(problem, products, colder)
     target, squares = products.target[:, active], products.target_squares
     inside = Moments(cross[:, :, active], target, squares, count)
-    colder = _colder(problem, noise, cold)
     solution, beta = inside.solved(alpha, colder), colder[:, None]
     root = 1 / np.sqrt(alpha)[:, None]
     whitened = beta[:, :, None] * solve_lower(solution.factor, root * cross)
@@ -249,6 +260,17 @@ def beside_model(
     return Beside(colder, whitened, options)
 
 
+def _beside_noise(
+    problem: Problem, products: Projections, noise_precision: Array
+) -> tuple[Projections, Array]:
+    """As they are, or with targets in units of this noise."""
+    unit = problem.likelihood.unit
+    if unit is None:
+        return products, noise_precision
+    measured = replace(products, unit=unit)
+    return measured.in_unit(unit / np.sqrt(noise_precision)), np.ones(1)
+
+
 def gaining(problem: Problem) -> tuple[Indices, Moments]:
     """Columns of the model that a problem begins with or that gain beside it.
 
@@ -256,13 +278,14 @@ def gaining(problem: Problem) -> tuple[Indices, Moments]:
     """
     weight = problem.sample_weight[:, None]
     active, alpha = started(problem)
-    cross, norms, target = problem.design.beside(active, weight, problem.y)
-    squares = np.sum(weight * problem.y**2, axis=0)
+    data = observed(problem).target
+    cross, norms, target = problem.design.beside(active, weight, data)
+    squares = np.sum(weight * data**2, axis=0)
     products = Projections(norms, target, squares)
     model = active, alpha, _noise(problem)
     options = beside_model(problem, model, cross, products).options
     inside = np.isfinite(options.current)
-    chosen = inside | (options.gain > _PROMISE)
+    chosen = inside | (options.gain > _PROMISE * problem.n_sharing)
     if problem.bias is not None:
         chosen[problem.bias] = True
     columns = np.flatnonzero(chosen)
@@ -276,14 +299,13 @@ def gaining(problem: Problem) -> tuple[Indices, Moments]:
 
 def _noise(problem: Problem) -> Array:
     """Its precision to begin with."""
-    at = problem.y, problem.y, problem.sample_weight
-    return problem.likelihood.pseudo_observations(*at).noise_precision
+    return observed(problem).noise_precision
 
 
 def _colder(problem: Problem, noise_precision: Array, cold: float) -> Array:
     """The precision of so many times less noise, within what it may be."""
-    ceiling = problem.likelihood.parameter_ceiling
-    colder = cold * noise_precision
+    ceiling = noise_ceiling(problem.likelihood)
+    colder = tempered(cold, problem.n_sharing) * noise_precision
     return colder if ceiling is None else np.minimum(colder, ceiling)
 
 
@@ -302,10 +324,10 @@ def _ascended(
     if problem.least_precision is not None:
         least = np.maximum(least, problem.least_precision[active])
     ascent = ascend(
-        moments.subset(active),
+        in_noise_units(moments.subset(active), problem.likelihood),
         alpha,
         noise,
-        ceiling=None if held else problem.likelihood.parameter_ceiling,
+        ceiling=None if held else noise_ceiling(problem.likelihood),
         tol=_NEWTON_TOL,
         most=most,
         least=least,

@@ -98,7 +98,7 @@ def _outcome(problem: Problem, model: Model) -> Status:
         return Status.CONSTANT_TARGET
     if n_vectors(problem, model) == 0:
         return Status.EMPTY
-    if at_ceiling(model.likelihood):
+    if at_ceiling(model.likelihood, np.any(problem.y, axis=0)):
         return Status.PERFECT_FIT
     return Status.INTERPOLATION if interpolates(problem, model) else Status.CONVERGED
 
@@ -136,11 +136,10 @@ def _finished(
 ) -> EvidenceFit:
     """The result, in the user's units."""
     mode, units = ended(problem, model), trace.units
-    posterior = units.outside(problem, mode.posterior)
-    scale = units.scale / problem.design.column_norms[posterior.active]
+    scale = units.of_weights(problem, model)
     return EvidenceFit(
-        likelihood=model.likelihood.rescaled(units.scale),
-        posterior=posterior,
+        likelihood=model.likelihood.rescaled(units.scale).absolute,
+        posterior=mode.posterior.rescaled(scale),
         search_mean=model.mean[:, np.argsort(model.active)] * scale,
         log_evidence=mode.log_evidence + model.log_hyperprior - units.shift,
         history=trace.history(),

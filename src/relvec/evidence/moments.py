@@ -76,9 +76,54 @@ class ColumnMoments(Protocol):
     ) -> Overlaps:
         """Of all columns beside the model of those with a ν > 0, which is solved."""
 
+    def released(
+        self, solution: Solution, noise_precision: Array, ceiling: Array
+    ) -> tuple[Solution, Array]:
+        """With the noise of most evidence for these α, where that is known."""
+
+    def noise_derivatives(
+        self,
+        solution: Solution,
+        noise_precision: Array,
+        ceiling: Array,
+        products: Array,
+    ) -> tuple[Array, Array, Array]:
+        """Of the evidence by log β: gradient (K,), minus the Hessian.
+
+        Of that what is beside log α (K, n), and the diagonal (K,). ``products`` are
+        P∘(½P + mmᵀ).
+        """
+
+    def in_targets(self, scale: Array) -> "ColumnMoments":
+        """The same of pseudo-observations multiplied by ``scale`` (K,)."""
+
+
+class FreeNoise:
+    """A noise that moves by itself, its derivatives those of ``newton``."""
+
+    count: float
+
+    def released(
+        self, solution: Solution, noise_precision: Array, ceiling: Array
+    ) -> tuple[Solution, Array]:
+        return solution, noise_precision
+
+    def noise_derivatives(
+        self,
+        solution: Solution,
+        noise_precision: Array,
+        ceiling: Array,
+        products: Array,
+    ) -> tuple[Array, Array, Array]:
+        p = solution.shrinkage.diagonal(axis1=1, axis2=2)
+        rho = noise_precision * solution.residual
+        left = self.count - p.shape[1] + p.sum(axis=1)
+        across = products.sum(axis=2) - 0.5 * p
+        return 0.5 * (left - rho), across, 0.5 * rho - across.sum(axis=1)
+
 
 @dataclass(frozen=True)
-class Moments:
+class Moments(FreeNoise):
     """Inner products of some columns and the pseudo-observations."""
 
     gram: Array  # (K or 1, n, n) ΦᵀWΦ
@@ -89,6 +134,10 @@ class Moments:
     def subset(self, chosen: Indices) -> "Moments":
         gram = self.gram[:, chosen[:, None], chosen]
         return Moments(gram, self.target[:, chosen], self.target_squares, self.count)
+
+    def in_targets(self, scale: Array) -> "Moments":
+        target, squares = self.target * scale[:, None], self.target_squares * scale**2
+        return Moments(self.gram, target, squares, self.count)
 
     def solved(self, prior_precision: Array, noise_precision: Array) -> Solution:
         """As by the protocol; α may also be (K, n), of each output's own."""

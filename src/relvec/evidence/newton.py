@@ -44,9 +44,10 @@ class Ascent:
     solution: Solution
     converged: bool = False
     least: Array | None = None  # (n,) that α may become
+    ceiling: Array | None = None  # (K,) of β; without one it stays
 
-    def moved(self, step: Array, ceiling: Array | None) -> "Ascent | None":
-        """Along a step of (log α, log β); without a ceiling β stays.
+    def moved(self, step: Array) -> "Ascent | None":
+        """Along a step of (log α, log β).
 
         None where Gram matrices are out of digits.
         """
@@ -55,14 +56,22 @@ class Ascent:
         if self.least is not None:
             alpha = np.maximum(alpha, self.least)
         beta = self.noise_precision
-        if ceiling is not None:
-            beta = np.minimum(beta * np.exp(step[n_active:]), ceiling)
+        if self.ceiling is not None:
+            beta = np.minimum(beta * np.exp(step[n_active:]), self.ceiling)
         try:
             solution = self.moments.solved(alpha, beta)
         except np.linalg.LinAlgError:
             return None
-        at = (self.moments, self.chosen, alpha, beta)
-        return Ascent(*at, solution, least=self.least)
+        moved = replace(self, prior_precision=alpha, noise_precision=beta)
+        return replace(moved, solution=solution).released()
+
+    def released(self) -> "Ascent":
+        """With the noise of most evidence, where that is known and it may move."""
+        if self.ceiling is None:
+            return self
+        at = self.solution, self.noise_precision, self.ceiling
+        solution, beta = self.moments.released(*at)
+        return replace(self, solution=solution, noise_precision=beta)
 
 
 def ascend(
@@ -87,7 +96,7 @@ def ascend(
     solution = start or moments.solved(prior_precision, noise_precision)
     chosen = np.arange(len(prior_precision))
     at = (moments, chosen, prior_precision, noise_precision)
-    state = Ascent(*at, solution, least=least)
+    state = Ascent(*at, solution, least=least, ceiling=ceiling).released()
     for _ in range(most):
         lighter = _without_idle(state)
         while damped and lighter is not None:
@@ -97,9 +106,9 @@ def ascend(
             continue
         if len(state.chosen) == 0 and ceiling is None:
             return replace(state, converged=True)
-        step, concave = _step(state, ceiling, damped=damped)
+        step, concave = _step(state, damped=damped)
         size = np.abs(step).max(initial=0.0)
-        after = _uphill(state, step, ceiling)
+        after = _uphill(state, step)
         if after is None:
             return replace(state, converged=True)
         state = after
@@ -131,7 +140,7 @@ def _without_idle(state: Ascent) -> Ascent | None:
 
 def _restricted(state: Ascent, stay: Indices) -> Ascent:
     moments, alpha = state.moments.subset(stay), state.prior_precision[stay]
-    return replace(
+    lighter = replace(
         state,
         moments=moments,
         chosen=state.chosen[stay],
@@ -139,11 +148,12 @@ def _restricted(state: Ascent, stay: Indices) -> Ascent:
         solution=moments.solved(alpha, state.noise_precision),
         least=state.least if state.least is None else state.least[stay],
     )
+    return lighter.released()
 
 
-def _step(state: Ascent, ceiling: Array | None, *, damped: bool) -> tuple[Array, bool]:
+def _step(state: Ascent, *, damped: bool) -> tuple[Array, bool]:
     """Newton's step, and whether the evidence is concave here."""
-    gradient, curvature = _derivatives(state, free=ceiling is not None)
+    gradient, curvature = _derivatives(state)
     if state.least is not None:
         held = np.flatnonzero(state.prior_precision <= state.least)
         held = held[gradient[held] < 0]
@@ -177,11 +187,11 @@ def _damped(gradient: Array, curvature: Array) -> Array:
     return np.zeros_like(gradient)
 
 
-def _derivatives(state: Ascent, *, free: bool) -> tuple[Array, Array]:
+def _derivatives(state: Ascent) -> tuple[Array, Array]:
     """The gradient and minus the Hessian."""
     P, m = state.solution.shrinkage, state.solution.scaled_mean
     n_outputs, n_active = m.shape
-    size = n_active + n_outputs * free
+    size = n_active + n_outputs * (state.ceiling is not None)
     p, squares = P.diagonal(axis1=1, axis2=2), m * m
     gradient, curvature = np.empty(size), np.zeros((size, size))
     gradient[:n_active] = 0.5 * (1 - p - squares).sum(axis=0)
@@ -189,14 +199,12 @@ def _derivatives(state: Ascent, *, free: bool) -> tuple[Array, Array]:
     curvature[:n_active, :n_active] = -products.sum(axis=0)
     diagonal = curvature.ravel()[:: size + 1]
     diagonal[:n_active] += 0.5 * (p + squares).sum(axis=0)
-    if free:
-        rho = state.noise_precision * state.solution.residual
-        left = state.moments.count - n_active + p.sum(axis=1)
-        gradient[n_active:] = 0.5 * (left - rho)
-        across = products.sum(axis=2) - 0.5 * p
+    if state.ceiling is not None:
+        at = state.solution, state.noise_precision, state.ceiling
+        noise = state.moments.noise_derivatives(*at, products)
+        gradient[n_active:], across, diagonal[n_active:] = noise
         curvature[n_active:, :n_active] = across
         curvature[:n_active, n_active:] = across.T
-        diagonal[n_active:] = 0.5 * rho - across.sum(axis=1)
     return gradient, curvature
 
 
@@ -207,7 +215,7 @@ def _outer(m: Array, n_groups: int) -> Array:
     return m[:, :, None] * m[:, None, :]
 
 
-def _uphill(state: Ascent, step: Array, ceiling: Array | None) -> Ascent | None:
+def _uphill(state: Ascent, step: Array) -> Ascent | None:
     """As far along the step as the evidence does not fall.
 
     Long steps are cut, each for itself; that may lead downhill, so where it does the
@@ -217,7 +225,7 @@ def _uphill(state: Ascent, step: Array, ceiling: Array | None) -> Ascent | None:
     # An evidence near zero is a sum of terms as large as the number of observations.
     least = before - NEWTON_SLACK * (abs(before) + state.moments.count)
     cut = step.clip(-_LONGEST_STEP, _LONGEST_STEP)
-    after = state.moved(cut, ceiling)
+    after = state.moved(cut)
     if after is not None and after.solution.log_evidence >= least:
         return after
     longest = float(np.abs(step).max(initial=0.0))
@@ -226,7 +234,7 @@ def _uphill(state: Ascent, step: Array, ceiling: Array | None) -> Ascent | None:
     fraction = min(0.25, _LONGEST_STEP / longest)
     shortest = _SHORTEST * fraction
     while fraction > shortest:
-        after = state.moved(fraction * step, ceiling)
+        after = state.moved(fraction * step)
         if after is not None and after.solution.log_evidence >= least:
             return after
         fraction *= 0.25

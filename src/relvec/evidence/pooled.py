@@ -21,6 +21,7 @@ import numpy as np
 
 from relvec.evidence.base import Problem, interpolates
 from relvec.evidence.mode import posterior_at_mode
+from relvec.evidence.noise_units import log_noise, observed_with
 from relvec.evidence.rounds import NO_ENTRANTS, Goal, Outcome, Rounds, play
 from relvec.evidence.search_model import (
     Fitted,
@@ -108,7 +109,7 @@ class Pooled:
         if after is None:
             return self._ended(replace(state, refused=refused))
         gain = after.model.log_evidence - state.model.log_evidence
-        little = gain < self.tol * problem.sample_weight.sum()
+        little = gain < self.tol * problem.n_observations
         idle = state.idle + 1 if little else 0
         return replace(state, search=after, idle=idle, refused=())
 
@@ -181,7 +182,7 @@ class Pooled:
             if done and conjugate and not state.settled:
                 # Polished by Newton's method, a model need not be higher.
                 least = cost - MOST_DOUBT * max(1.0, abs(state.model.log_evidence))
-            doubt = _LEAST_GAIN * tol * float(problem.sample_weight.sum())
+            doubt = _LEAST_GAIN * tol * problem.n_observations
             model = _confirmed(problem, state.model, outcome, least, doubt)
             if model is not None:
                 return model, done
@@ -206,7 +207,8 @@ def _confirmed(
     rows elsewhere.
     """
     ascent, solution = outcome.ascent, outcome.solution
-    likelihood = before.likelihood.with_parameters(np.log(ascent.noise_precision))
+    noise = log_noise(before.likelihood, ascent.noise_precision)
+    likelihood = before.likelihood.with_parameters(noise)
     evidence = before.log_evidence + outcome.gain
     found = outcome.active, ascent.prior_precision, solution.mean
     doubt = max(doubt, MOST_DOUBT * max(1.0, abs(evidence)))
@@ -227,7 +229,8 @@ def _confirmed(
     if not evidence > before.log_evidence + least:
         return None
     fitted = Fitted(likelihood, Posterior(*found, solution.factor), evidence)
-    seen = replace(before.observations, noise_precision=ascent.noise_precision)
+    noisy = before.observations, likelihood, ascent.noise_precision
+    seen = observed_with(problem, *noisy)
     return model_in_gram_form(problem, fitted, seen, before.gram, solution)
 
 
@@ -250,7 +253,7 @@ def _is_sound(outcome: Outcome, doubt: float) -> bool:
     """Whether Gram matrices can be trusted with the evidence of this model."""
     solution = outcome.solution
     squares = outcome.ascent.moments.target_squares
-    fitted = solution.residual > LEAST_RESIDUAL * squares
+    fitted = (solution.residual > LEAST_RESIDUAL * squares) | (squares == 0)
     # Residuals beyond the noise, where that is known and wrong, are beyond it in error.
     ascent = outcome.ascent
     beyond = ascent.noise_precision * solution.residual / ascent.moments.count

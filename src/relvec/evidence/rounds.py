@@ -9,6 +9,7 @@ from relvec.evidence.base import Problem
 from relvec.evidence.coordinates import Coordinates
 from relvec.evidence.moments import ColumnMoments, Moments, Overlaps, Solution
 from relvec.evidence.newton import Ascent, ascend
+from relvec.evidence.noise_units import in_noise_units, noise_ceiling
 from relvec.evidence.pool import Pool, climb
 from relvec.evidence.search_model import SearchModel
 from relvec.evidence.selection import Proposals
@@ -123,9 +124,10 @@ class Goal:
     most: float = np.inf  # actions
     price: float = 0.0  # nats that a function has to be worth
 
-    def loosened(self, best: float) -> float:
-        """The tolerance of a round with so many nats in sight."""
-        loose = min(_LOOSE[0], _LOOSE[1] * best) if best > _LATE else self.tol
+    def loosened(self, best: float, n_sharing: int = 1) -> float:
+        """The tolerance of a round with so many nats in sight, of all outputs."""
+        early = best > _LATE * n_sharing
+        loose = min(_LOOSE[0] * n_sharing, _LOOSE[1] * best) if early else self.tol
         return max(self.tol, loose)
 
 
@@ -174,13 +176,13 @@ def _played(
 ) -> Outcome:
     n_active, beta = len(model.active), model.observations.noise_precision
     best = float(model.proposals.gain[columns[n_active:]].max(initial=0.0))
-    tol = goal.loosened(best)
+    tol = goal.loosened(best, problem.n_sharing)
     final = tol == goal.tol
     variance = np.zeros(len(columns))
     variance[:n_active] = 1 / model.prior_precision
     inside = moments.subset(np.arange(n_active))
     before = inside.solved(model.prior_precision, beta)
-    ceiling = model.likelihood.parameter_ceiling
+    ceiling = noise_ceiling(model.likelihood)
     colder, at = beta, before
     if ceiling is not None and not final:
         colder = np.minimum(_COLDER * beta, ceiling)
@@ -210,7 +212,9 @@ def _played(
     return Outcome(active, ascent, gain, final)
 
 
-def known_moments(problem: Problem, model: SearchModel, short: Indices) -> Moments:
+def known_moments(
+    problem: Problem, model: SearchModel, short: Indices
+) -> ColumnMoments:
     """Of the active functions, which the model knows, and a list of candidates."""
     gram = model.gram
     assert gram is not None
@@ -222,19 +226,21 @@ def known_moments(problem: Problem, model: SearchModel, short: Indices) -> Momen
     products[:, n_active:, :n_active] = np.swapaxes(across, 1, 2)
     weights = model.observations.row_weights
     products[:, n_active:, n_active:] = problem.design.gram(short, weights)
-    return Moments(
+    moments = Moments(
         products,
         gram.projections.target[:, columns],
         gram.projections.target_squares,
         float(problem.sample_weight.sum()),
     )
+    return in_noise_units(moments, model.likelihood)
 
 
 def coordinates_of(
     problem: Problem, model: SearchModel, columns: Indices
-) -> Coordinates:
+) -> ColumnMoments:
     """Of some columns and the pseudo-observations, whose outputs share row weights."""
     seen = model.observations
     at = columns, seen.row_weights[:, 0], seen.target
     count = float(problem.sample_weight.sum())
-    return Coordinates(*problem.design.coordinates(*at), count)
+    exact = Coordinates(*problem.design.coordinates(*at), count)
+    return in_noise_units(exact, model.likelihood)

@@ -37,7 +37,8 @@ class SearchModel:
     stats: Statistics
     gram: GramStatistics | None  # the same in Gram form, where that has digits enough
     proposals: Proposals
-    solution: Solution | None = None  # the posterior in Gram form, if at hand
+    # The posterior in Gram form, if it is at hand in the units of these observations.
+    solution: Solution | None = None
 
     @property
     def exact(self) -> bool:
@@ -117,10 +118,11 @@ def model_in_gram_form(
     solution: Solution | None = None,
 ) -> SearchModel:
     """The model where Gram matrices are sound; what is ``known`` of them is reused."""
+    unit = fitted.likelihood.unit
     if known is None:
-        projections = Projections.of(problem.design, seen)
+        projections = Projections.of(problem.design, seen, unit)
     elif fitted.likelihood.conjugate:
-        projections = known.projections
+        projections = known.projections.in_unit(unit)
     else:
         projections = known.projections.retargeted(problem.design, seen)
     cross = _cross_gram(problem, fitted.posterior.active, seen.row_weights, known)
@@ -132,7 +134,7 @@ def model_in_gram_form(
         stats=gram,
         gram=gram,
         proposals=proposals(gram, problem.least_precision),
-        solution=solution,
+        solution=solution if unit is None else None,
     )
 
 

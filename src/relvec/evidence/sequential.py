@@ -18,6 +18,7 @@ import numpy as np
 
 from relvec.evidence.base import Problem, interpolates, started
 from relvec.evidence.mode import posterior_at_mode
+from relvec.evidence.noise_units import spent
 from relvec.evidence.search_model import SearchModel, mode_after, model_at, refreshed
 from relvec.evidence.selection import choose, proposals
 from relvec.evidence.statistics import GramStatistics, added, deleted, reestimated
@@ -204,7 +205,8 @@ class Sequential:
         model, likelihood = state.model, state.model.likelihood
         eta = problem.design.matvec(model.mean, model.active)
         data = problem.y, eta, problem.sample_weight
-        goal = refitted(likelihood, *data, more=(-model.effective_parameters, 0.0))
+        weights = spent(likelihood, model.effective_parameters)
+        goal = refitted(likelihood, *data, more=(-weights, 0.0))
         origin = likelihood.log_parameters
         distance = goal.log_parameters - origin
         if np.max(np.abs(distance), initial=0.0) < self.tol:

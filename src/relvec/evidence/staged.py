@@ -33,6 +33,7 @@ from relvec.evidence.views import (
     in_gram_form,
     low_rank,
     rows_of,
+    share_rows,
 )
 from relvec.typing import Indices
 
@@ -153,7 +154,7 @@ class Staged:
             inner = state.search.step(state.view.problem, state.inner)
             return replace(state, inner=inner)
         last = state.level == len(_levels(problem))
-        little = _ENOUGH * self.tol * problem.sample_weight.sum()
+        little = _ENOUGH * self.tol * problem.n_observations
         much = state.gain > little * max(1, state.inner.steps)
         enough = state.view.whole or (state.again and not much)
         seen = last and state.view.exact and enough
@@ -234,9 +235,9 @@ class Staged:
 
 def _is_outgrown(state: StagedState) -> bool:
     """Whether a low rank is too rough for what it has led to, and could be finer."""
-    noise = float(np.min(state.inner.model.likelihood.scale))
+    noise = state.inner.model.likelihood.scale
     rough = not state.view.exact and state.view.tol > _TOLERANCES[0]
-    return rough and noise < _OUTGROWN * state.view.noise
+    return rough and bool(np.any(noise < _OUTGROWN * state.view.noise))
 
 
 def _tells_all(view: View, start: Start) -> bool:
@@ -296,7 +297,7 @@ def _exact(problem: Problem, start: Start, rows: Indices | None) -> View:
     view = rows_of(problem, start, rows)
     if not problem.likelihood.conjugate:
         return view
-    if start.digits or not start.size or view.whole or problem.y.shape[1] > 1:
+    if start.digits or not start.size or view.whole or not share_rows(problem):
         return _few_rows(view, digits=start.digits)
     return in_gram_form(view, *gaining(view.problem))
 
@@ -324,5 +325,4 @@ def _tolerance(start: Start) -> float:
     """Of an entry of Φ, for what is known of noise and weights."""
     if start.size == 0:
         return _TOLERANCES[0]
-    noise = float(np.min(start.likelihood.scale))
-    return float(np.clip(_OF_NOISE * noise / start.size, *_TOLERANCES))
+    return float(np.clip(_OF_NOISE * start.noise / start.size, *_TOLERANCES))

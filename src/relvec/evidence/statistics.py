@@ -25,13 +25,24 @@ class Projections:
     squared_norms: Array  # (K or 1, M) diag(ΦᵀWΦ)
     target: Array  # (K, M) ΦᵀWt̂
     target_squares: Array  # (K,) t̂ᵀWt̂
+    unit: Array | None = None  # (K,) that t̂ is in, where that may change
 
     @classmethod
-    def of(cls, design: DesignMatrix, seen: PseudoObservations) -> "Projections":
+    def of(
+        cls, design: DesignMatrix, seen: PseudoObservations, unit: Array | None = None
+    ) -> "Projections":
         """One pass over the dictionary."""
         norms, target = design.project(seen.row_weights, seen.target)
         squares = np.sum(seen.row_weights * seen.target**2, axis=0)
-        return cls(norms, target, squares)
+        return cls(norms, target, squares, unit)
+
+    def in_unit(self, unit: Array | None) -> "Projections":
+        """The same of data that are measured in another unit."""
+        if self.unit is None or unit is None:
+            return self
+        scale = self.unit / unit
+        target, squares = self.target * scale[:, None], self.target_squares * scale**2
+        return Projections(self.squared_norms, target, squares, unit)
 
     def retargeted(
         self, design: DesignMatrix, seen: PseudoObservations

@@ -18,6 +18,12 @@ import numpy as np
 
 from relvec.evidence.base import Problem, interpolates
 from relvec.evidence.mode import posterior_at_mode
+from relvec.evidence.noise_units import (
+    log_noise,
+    noise_ceiling,
+    observed_with,
+    tempered,
+)
 from relvec.evidence.pooled import Pooled, PooledState
 from relvec.evidence.rounds import NO_ENTRANTS, known_moments
 from relvec.evidence.search_model import (
@@ -112,7 +118,9 @@ class Tempered:
         if state.final:
             return replace(state, found=self.inner.step(problem, state.found))
         search = self._before_the_end(state.model)
-        if _has_found_most(state.model) or search.converged(problem, state.found):
+        if _has_found_most(problem, state.model) or search.converged(
+            problem, state.found
+        ):
             return self.begun(problem, state)
         return replace(state, found=search.step(problem, state.found))
 
@@ -127,7 +135,7 @@ class Tempered:
         model, factors = state.model, _factors(problem, state.model)
         if state.trials >= len(factors):
             return self.ended(state)
-        factor, ceiling = factors[state.trials], model.likelihood.parameter_ceiling
+        factor, ceiling = factors[state.trials], noise_ceiling(model.likelihood)
         if ceiling is None:
             problem = replace(problem, sample_weight=factor * problem.sample_weight)
             tempered = _on(problem, model)
@@ -143,7 +151,7 @@ class Tempered:
         """Another round of a trial; the model found so far stays meanwhile."""
         search = self._before_the_end(state.model)
         if not trial.released and _by_noise(state.model):
-            search = search.with_tol(_TEMPERED_TOL)
+            search = search.with_tol(_TEMPERED_TOL * problem.n_sharing)
         enough = _TEMPERED_ROUNDS + (len(state.model.active) <= _ONE_MORE)
         long = not trial.released and trial.rounds == enough
         if long or search.converged(trial.problem, trial.state):
@@ -151,7 +159,7 @@ class Tempered:
         after = search.step(trial.problem, trial.state)
         if excessive(problem, state.model, after.model):
             return self.in_vain(problem, state)
-        if trial.released and is_better(state.model, after.model):
+        if trial.released and is_better(problem, state.model, after.model):
             return self.taken(state, after)
         trial = replace(trial, state=after, rounds=trial.rounds + 1)
         return replace(state, trial=trial)
@@ -161,14 +169,14 @@ class Tempered:
     ) -> TemperedState:
         """After the last round: back to τ = 1, a trial at a higher τ, or judge."""
         found = trial.state.model
-        if trial.released and is_better(state.model, found):
+        if trial.released and is_better(problem, state.model, found):
             return self.taken(state, trial.state)
         if trial.released:
             return self.in_vain(problem, state)
         if np.setdiff1d(found.active, state.model.active).size == 0:
             return self.begun(problem, state)
         if _by_noise(state.model):
-            noise = np.log(found.observations.noise_precision)
+            noise = log_noise(found.likelihood, found.observations.noise_precision)
             free = state.model.likelihood.with_parameters(noise)
             found = replace(found, likelihood=free)
         else:
@@ -201,12 +209,13 @@ def _by_noise(model: SearchModel) -> bool:
     return model.likelihood.parameter_ceiling is not None
 
 
-def _has_found_most(model: SearchModel) -> bool:
+def _has_found_most(problem: Problem, model: SearchModel) -> bool:
     """Whether a search has found all but little of what it will find."""
     if not _by_noise(model) or len(model.active) <= _FEW:
         return False
     outside = np.isinf(model.proposals.current)
-    return bool(model.proposals.gain[outside].max(initial=0.0) <= _LITTLE)
+    best = model.proposals.gain[outside].max(initial=0.0)
+    return bool(best <= _LITTLE * problem.n_sharing)
 
 
 def _factors(problem: Problem, model: SearchModel) -> tuple[float, ...]:
@@ -214,7 +223,7 @@ def _factors(problem: Problem, model: SearchModel) -> tuple[float, ...]:
     if len(model.active) == 0:
         return ()
     if _by_noise(model):
-        return _NOISE_DIVISORS
+        return tuple(tempered(one, problem.n_sharing) for one in _NOISE_DIVISORS)
     # Every round of such a trial is a refit: tried where that takes no time.
     quick = len(model.active) <= _FEW and len(model.mean) == 1
     times = np.clip(problem.sample_weight.sum() / _ROWS_A_TIME, *_ROW_FACTORS)
@@ -237,10 +246,11 @@ def excessive(problem: Problem, found: SearchModel, model: SearchModel) -> bool:
     return bool(grown or effective > _MOST_SPENT * available)
 
 
-def is_better(found: SearchModel, model: SearchModel) -> bool:
+def is_better(problem: Problem, found: SearchModel, model: SearchModel) -> bool:
     """Whether a trial's model is worth the functions it has more."""
     more = max(0, len(model.active) - len(found.active))
-    return model.log_evidence > found.log_evidence + _PRICE * more
+    price = _PRICE * problem.n_sharing
+    return model.log_evidence > found.log_evidence + price * more
 
 
 def _another(model: SearchModel, trials: int) -> bool:
@@ -258,8 +268,8 @@ def _with_noise(
     problem: Problem, model: SearchModel, noise_precision: Array
 ) -> SearchModel:
     """The same functions and α with the noise fixed at another value."""
-    alpha, log_noise = model.prior_precision, np.log(noise_precision)
-    likelihood = model.likelihood.with_parameters(log_noise, fixed=True)
+    alpha, noise = model.prior_precision, log_noise(model.likelihood, noise_precision)
+    likelihood = model.likelihood.with_parameters(noise, fixed=True)
     if model.gram is None:
         return refreshed(problem, model, likelihood)
     moments = known_moments(problem, model, NO_ENTRANTS)
@@ -271,5 +281,6 @@ def _with_noise(
         Posterior(model.active, alpha, after.mean, after.factor),
         model.log_evidence + after.log_evidence - before.log_evidence,
     )
-    seen = replace(model.observations, noise_precision=noise_precision)
+    noisy = model.observations, likelihood, noise_precision
+    seen = observed_with(problem, *noisy)
     return model_in_gram_form(problem, fitted, seen, model.gram, after)

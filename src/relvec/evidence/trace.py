@@ -31,13 +31,12 @@ class Trace:
         if state.steps == len(self.snapshots):
             return None
         model = state.model
-        noise = np.sqrt(np.mean(model.likelihood.scale**2))
         snapshot = Snapshot(
             iteration=state.steps,
             log_evidence=model.log_evidence - self.units.shift,
             n_vectors=n_vectors(problem, model),
             gamma=float(np.sum(model.effective_parameters)),
-            noise_std=float(noise * self.units.scale),
+            noise_std=self.units.noise_std(model.likelihood),
             seconds=self.seconds,
             details=self._details(problem, model),
         )

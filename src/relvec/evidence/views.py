@@ -25,7 +25,7 @@ class View:
     problem: Problem
     columns: Indices  # ascending
     tol: float = 0.0  # entries of its columns are off by no more
-    noise: float = 0.0  # beside which that is little, if there is no less
+    noise: Array | float = 0.0  # (K,) beside which that is little, if there is no less
     whole: bool = False  # whether it is all of the problem
 
     @property
@@ -125,8 +125,17 @@ class Start:
 
     @property
     def size(self) -> float:
-        """Σ|w| of what is known."""
-        return 0.0 if self.weights is None else float(np.abs(self.weights[1]).sum())
+        """Σ|w| of what is known, of the output where it is largest."""
+        if self.weights is None:
+            return 0.0
+        return float(np.abs(self.weights[1]).sum(axis=1).max())
+
+    @property
+    def noise(self) -> float:
+        """Beside these weights, the least of any output."""
+        if self.likelihood.unit is not None:
+            return 1.0
+        return float(np.min(self.likelihood.scale))
 
     def weights_of(self, columns: Indices) -> Array | None:
         """(outputs, len(columns)), zero where none is known; None if none is at all."""
@@ -168,7 +177,8 @@ def in_gram_form(view: View, chosen: Indices, moments: Moments) -> View:
     whole = view.whole and len(chosen) == len(view.columns)
     narrow = replace(view, problem=smaller, columns=view.columns[chosen], whole=whole)
     norms = part.design.column_norms[chosen]
-    return _on_rows(narrow, _stand_in(moments, np.where(norms > 0, norms, 1.0)))
+    unit_norms = np.where(norms > 0, norms, 1.0)
+    return _on_rows(narrow, _stand_in(part, moments, unit_norms))
 
 
 def begun_at(view: View, problem: Problem, start: Start) -> View:
@@ -183,29 +193,45 @@ def compressed_rows(view: View, *, digits: bool) -> View:
     columns = np.arange(part.design.shape[1])
     norms = np.where(part.design.column_norms > 0, part.design.column_norms, 1.0)
     weight, y = part.sample_weight, part.y
-    if digits or y.shape[1] > 1:
+    if digits or not share_rows(part):
         V, z = part.design.coordinates(columns, weight, y)
         return _on_rows(view, in_place_of_rows(V * norms, z, float(weight.sum())))
-    return _on_rows(view, _stand_in(moments_of(part), norms))
+    return _on_rows(view, _stand_in(part, moments_of(part), norms))
+
+
+def share_rows(problem: Problem) -> bool:
+    """Whether outputs differ by their targets alone."""
+    return problem.y.shape[1] == 1 or problem.likelihood.unit is not None
 
 
 def moments_of(problem: Problem) -> Moments:
     """Inner products of all columns of a problem, whose likelihood is conjugate."""
-    weight = problem.sample_weight[:, None]
+    weight, target = problem.sample_weight[:, None], observed(problem).target
     columns = np.arange(problem.design.shape[1])
     return Moments(
         problem.design.gram(columns, weight),
-        problem.design.rmatvec(weight * problem.y, columns),
-        np.sum(weight * problem.y**2, axis=0),
+        problem.design.rmatvec(weight * target, columns),
+        np.sum(weight * target**2, axis=0),
         float(weight.sum()),
     )
 
 
-def _stand_in(moments: Moments, norms: Array) -> tuple[DesignMatrix, Array, Array]:
-    """Rows with these inner products, of columns with norms (M,) and one output."""
+def observed(problem: Problem) -> PseudoObservations:
+    """What the data are to a likelihood that is conjugate, with its parameters."""
+    at = problem.y, problem.y, problem.sample_weight
+    return problem.likelihood.pseudo_observations(*at)
+
+
+def _stand_in(
+    part: Problem, moments: Moments, norms: Array
+) -> tuple[DesignMatrix, Array, Array]:
+    """Rows with these inner products, of columns with norms (M,)."""
+    unit = part.likelihood.unit
+    if unit is not None:
+        moments = moments.in_targets(unit)
     gram = moments.gram[0] * norms * norms[:, None]
-    squares = float(moments.target_squares[0])
-    return compressed(Inner(gram, moments.target[0] * norms, squares, moments.count))
+    inner = gram, moments.target.T * norms[:, None], moments.target_squares
+    return compressed(Inner(*inner, moments.count))
 
 
 def low_rank(
@@ -220,7 +246,7 @@ def low_rank(
     if found is None:
         return None
     # Weights are no larger than what is left out of columns allows, beside the noise.
-    noise = float(np.min(start.likelihood.scale)) * problem.scale
+    noise = start.noise * problem.scale
     most = np.full(problem.design.shape[1], _OF_NOISE * noise / tol)
     if problem.max_prior_std is not None:
         most = np.minimum(most, problem.max_prior_std)
@@ -228,7 +254,7 @@ def low_rank(
     V, z = found
     stand_in = in_place_of_rows(V * np.where(norms > 0, norms, 1.0), z, weight.sum())
     bounded = replace(problem, max_prior_std=most)
-    known = float(np.min(start.likelihood.scale))
+    known = start.likelihood.scale
     view = View(_begun(bounded, bounded, start), columns, tol, known)
     return _on_rows(view, stand_in)
 

@@ -98,8 +98,10 @@ def _(model: FittedModel, of: Latent) -> Expression:
     if of.coupled:
         covariance = of.covariance
         return concatenated([covariance[k][k].wider(0) for k in range(len(covariance))])
-    each = [of.functions.squares(one.T) for one in posterior.whitener]
-    known = concatenated([one.wider(0) for one in each])
+    own = posterior.whitener[: len(posterior.factor)]
+    known = concatenated([of.functions.squares(one.T).wider(0) for one in own])
+    if len(own) < len(posterior.whitener):
+        known = known * posterior.proportions
     return known if of.unknown is None else of.unknown.variance(known)
 
 

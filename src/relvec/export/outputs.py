@@ -27,6 +27,7 @@ from relvec.export.trials import tried_rows
 from relvec.lssvm import LeastSquaresModel, RealTargets, SignedClasses
 from relvec.modelling import (
     FittedModel,
+    IndependentModel,
     PairwiseModel,
     Regression,
     variance_factor,
@@ -65,6 +66,12 @@ def _(model: PairwiseModel, pairs: Pairs, *, std: bool) -> Outputs:
     return _of_coupling(model.coupling, model.models, each)
 
 
+@outputs.register
+def _(model: IndependentModel, pairs: Pairs, *, std: bool) -> Outputs:
+    each = [outputs(one, pairs, std=std) for one in model.models]
+    return {name: concatenated([one[name] for one in each]) for name in each[0]}
+
+
 @singledispatch
 def _of_family(family: Any, of: Latent, *, std: bool) -> Outputs:
     raise ExportError(f"targets of type {type(family).__name__} cannot be exported")
@@ -74,7 +81,7 @@ def _of_family(family: Any, of: Latent, *, std: bool) -> Outputs:
 def _(family: Regression, of: Latent, *, std: bool) -> Outputs:
     if not std:
         return {"mean": of.mean}
-    return {"mean": of.mean, "std": sqrt(of.variance + float(family.noise_variance))}
+    return {"mean": of.mean, "std": sqrt(of.variance + family.noise_variance)}
 
 
 @_of_family.register

@@ -95,7 +95,7 @@ def program_of(subject: Subject, output: str) -> Program:
     pairs = Pairs(row, row - origin, origin, scaling, None)
     named = outputs(model, pairs, std=output == "mean+std")
     shaped = {
-        name: one.sum() if name in {"mean", "std"} else one
+        name: one.sum() if subject.one_target and name in {"mean", "std"} else one
         for name, one in named.items()
     }
     return Program.of(row, shaped, model.labels)

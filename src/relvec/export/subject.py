@@ -56,6 +56,11 @@ class Subject:
         return None if names is None else tuple(map(str, names))
 
     @property
+    def one_target(self) -> bool:
+        """Whether a row has one, and not a table of them."""
+        return np.ndim(self.model.intercept) == 0
+
+    @property
     def has_probabilities(self) -> bool:
         """Whether its classes have any."""
         return hasattr(self.estimator, "predict_proba")
@@ -69,7 +74,7 @@ class Subject:
         seen = (X - self.scaling.shift) / self.scaling.scale
         if names == ("mean",):
             # Without error bars, for which an LS-SVM of many rows would take a while.
-            return {"mean": self.model.values(seen)[:, 0]}
+            return {"mean": self.model.predicted(seen)}
         found = self.model.predictive(seen)
         said = {
             "mean": lambda: found.mean,

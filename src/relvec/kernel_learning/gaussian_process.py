@@ -10,6 +10,9 @@ not optimistic, as that of a sparse model is. With G = ½(bbᵀ − C⁻¹) and 
 
     ∂L/∂K = aG        ∂L/∂log a = a Σᵢⱼ GᵢⱼKᵢⱼ        ∂L/∂log σ² = σ² Σᵢ Gᵢᵢ/vᵢ
 
+Outputs that are ``relative`` have a scale each, s_c(aK(ℓ) + σ²V⁻¹), of most evidence at
+s_c = y_cᵀC⁻¹y_c/N: in b they are then divided by its root.
+
 Equal rows are merged into one of their mean and their weight: a row that is there twice
 with its target would otherwise tell of no noise at all.
 """
@@ -65,6 +68,7 @@ class GaussianProcess:
     tied: bool  # whether length scales keep their ratios
     known_noise: float | None = None  # of the targets' mean square
     prior: ScalePrior | None = None  # of tied log ℓ
+    relative: bool = False  # whether a and σ² are measured by each output's own scale
 
     @classmethod
     def of(
@@ -108,8 +112,11 @@ class GaussianProcess:
         if not squares.any():
             return 0.0
         count, n_outputs = self.target.shape
-        noise = self.known_noise or float(squares.sum()) / (count * n_outputs)
-        nothing = -0.5 * (float(squares.sum()) / noise)
+        if self.relative:
+            noise, nothing = 1.0, self._without_scales(squares)
+        else:
+            noise = self.known_noise or float(squares.sum()) / (count * n_outputs)
+            nothing = -0.5 * (float(squares.sum()) / noise)
         nothing -= 0.5 * n_outputs * np.sum(np.log(noise / self.weight))
         return self.log_evidence(proposal.scales, proposal.others)[0] - float(nothing)
 
@@ -156,7 +163,11 @@ class GaussianProcess:
         covariance = self._covariance(kernel, amplitude, noise)
         factor, inverse = cholesky_and_inverse(covariance[None])
         explained = cho_solve((factor[0], True), self.target, check_finite=False)
-        value = -0.5 * np.sum(self.target * explained)
+        value = -0.5 * float(np.sum(self.target * explained))
+        if self.relative:
+            squares = np.sum(self.target * explained, axis=0)
+            value = self._without_scales(squares)
+            explained *= np.sqrt(len(rows) / np.where(squares > 0, squares, np.inf))
         value -= n_outputs * np.sum(np.log(np.diag(factor[0])))
         gradient = inverse[0]  # in place: these arrays are what takes the time
         gradient *= -0.5 * n_outputs
@@ -166,6 +177,11 @@ class GaussianProcess:
         by_amplitude = np.vdot(gradient, kernel)
         by_scales = by_log_scales(gradient).sum(axis=0)
         return float(value), np.array([*by_scales, by_amplitude, by_noise])
+
+    def _without_scales(self, squares: Array) -> float:
+        """−½N Σ log s_c of outputs whose scales are those of most evidence."""
+        varying = squares[squares > 0]
+        return -0.5 * len(self.weight) * float(np.sum(np.log(varying)))
 
     def _covariance(self, kernel: Array, amplitude: float, noise: float) -> Array:
         """C; the kernel gets its jitter in place."""

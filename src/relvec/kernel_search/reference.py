@@ -13,7 +13,7 @@ import numpy as np
 from relvec.kernel_learning import GaussianProcess, Proposal, ScalePrior
 from relvec.kernel_search.starts import Distances, given_shape, natural_shape
 from relvec.kernel_search.trials import Trial, Trials
-from relvec.likelihoods import Gaussian
+from relvec.likelihoods import Gaussian, SharedGaussian
 from relvec.typing import Array
 
 # Chosen on draws 20 to 29 of the problems of benchmarks/out_of_the_box.py.
@@ -66,10 +66,17 @@ class Reference:
         if not unit.any():
             return cls._of_nothing(trials)
         unit = np.where(unit > 0, unit, 1.0)
+        own, known = data.likelihood.unit, data.likelihood.parameter_ceiling is None
+        if own is not None and known:
+            unit = own
         process = GaussianProcess.of(
             trials.template, rows, values / unit, data.weight, tied=True
         )
-        process = replace(process, known_noise=_known_noise(trials, unit))
+        process = replace(
+            process,
+            known_noise=_known_noise(trials, unit),
+            relative=own is not None and not known,
+        )
         proposal, found = _proposed(trials, process)
         mean = process.mean(proposal, rows) * unit + centre
         # What differs among equal rows, which are one to the process, is an error, too.
@@ -111,9 +118,11 @@ class Reference:
 
     def _mean_square(self, differences: Array) -> float:
         """In those of the errors of the process."""
-        weight = self.trials.data.weight
+        weight, errors = self.trials.data.weight, self.errors
         squares = np.average(differences**2, axis=0, weights=weight)
-        return float(squares.sum() / max(self.errors.sum(), np.finfo(float).tiny))
+        if self.trials.data.likelihood.unit is not None:
+            return float(np.mean(squares / errors))  # outputs have units of their own
+        return float(squares.sum() / max(errors.sum(), np.finfo(float).tiny))
 
     def beginnings(self) -> list[Trial]:
         """Models that say what the process says, to within a part of its errors."""
@@ -125,7 +134,8 @@ class Reference:
 
     def _projected(self, part: float) -> Trial:
         data = self.trials.data
-        likelihood = Gaussian(1 / (part * self.errors), estimated=False)
+        kind = Gaussian if data.likelihood.unit is None else SharedGaussian
+        likelihood = kind(1 / (part * self.errors), estimated=False)
         projected = replace(data, targets=self.mean, likelihood=likelihood)
         trial = self.trials.unjudged(self.scales, projected)
         fit = trial.model.fit

@@ -30,12 +30,16 @@ def _scales(group: Functions) -> Array:
 def feature_relevance(model: FittedModel, X: AnyArray, sample_weight: Array) -> Array:
     """Var(xⱼ)·E[(∂η/∂xⱼ)²], summed over outputs and scaled to sum to one.
 
+    Outputs that have noise are measured by it.
+
     The mean is over some rows; all zero if the model is constant.
     """
     some = slice(None, None, max(1, len(X) // _MOST_ROWS))
     rows, weight = np.asarray(X[some], dtype=np.float64), sample_weight[some]
     variance = variances(rows, weight)
     basis, mean = model.basis, model.posterior.mean
+    if len(mean) > 1 and model.family.units is not None:
+        mean = mean / model.family.units[:, None]
     total = np.zeros(X.shape[1])
     for weights in mean:
         gradient = np.zeros(rows.shape)

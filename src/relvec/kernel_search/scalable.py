@@ -14,8 +14,13 @@ def observations(
 ) -> Observations:
     """The data as a model with these latent values sees them."""
     likelihood, weight = model.fit.likelihood, data.weight
+    ceiling = likelihood.parameter_ceiling
+    if data.likelihood.unit is not None:
+        # Outputs that share α in units of their noise do so while that is held.
+        likelihood = data.likelihood.with_parameters(likelihood.log_parameters)
+        ceiling = None
     seen = likelihood.pseudo_observations(data.targets, eta, weight)
-    return Observations(seen, float(weight.sum()), likelihood.parameter_ceiling, bound)
+    return Observations(seen, float(weight.sum()), ceiling, bound)
 
 
 def scalable(
@@ -37,7 +42,7 @@ def scalable(
     fixed = np.concatenate(others)
     indices = np.concatenate([fixed, *moving])
     # Where every class has its own: what they have in common.
-    precision = 1 / np.mean(1 / np.atleast_2d(model.posterior.prior_precision), axis=0)
+    precision = 1 / np.mean(1 / np.atleast_2d(model.fit.prior_precision), axis=0)
     start = ScalableBasis(
         X=X,
         fixed=basis.subset(fixed)(X),

@@ -13,6 +13,7 @@ from relvec.likelihoods.gaussian import Gaussian, gaussian_noise, root_mean_squa
 from relvec.likelihoods.held_observations import HeldObservations
 from relvec.likelihoods.matched_probit import MatchedProbit
 from relvec.likelihoods.multinomial_probit import MultinomialProbit
+from relvec.likelihoods.shared_gaussian import SharedGaussian
 from relvec.likelihoods.softmax import Softmax
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "Matching",
     "MultinomialProbit",
     "PseudoObservations",
+    "SharedGaussian",
     "Softmax",
     "at_ceiling",
     "gaussian_noise",

@@ -6,7 +6,7 @@ from typing import Protocol
 
 import numpy as np
 
-from relvec.typing import Array
+from relvec.typing import AnyArray, Array
 
 
 @dataclass(frozen=True)
@@ -54,8 +54,19 @@ class Likelihood(Protocol):
     def scale(self) -> Array:
         """Standard deviation of y about η per output; nan where y has no unit."""
 
-    def rescaled(self, scale: float) -> "Likelihood":
-        """The same likelihood for targets multiplied by ``scale``, without caches."""
+    @property
+    def unit(self) -> Array | None:
+        """(K,) that η is in, beside y: its noise; None where both have one unit."""
+
+    @property
+    def absolute(self) -> "Likelihood":
+        """The same of an η that has the unit of y; or itself."""
+
+    def rescaled(self, scale: float | Array) -> "Likelihood":
+        """The same likelihood for targets multiplied by ``scale``, without caches.
+
+        The targets of each output may have their own, (K,), where η has one.
+        """
 
     @property
     def log_parameters(self) -> Array:
@@ -128,13 +139,17 @@ class Matching(Likelihood, Protocol):
         """What the log evidence has besides the terms that Laplace's has."""
 
 
-def at_ceiling(likelihood: Likelihood) -> bool:
-    """Whether a parameter has reached the largest value it may have: a perfect fit."""
+def at_ceiling(likelihood: Likelihood, outputs: AnyArray | bool = True) -> bool:
+    """Whether a parameter has reached the largest value it may have: a perfect fit.
+
+    Of some outputs, if only these are asked for.
+    """
     ceiling = likelihood.parameter_ceiling
     if ceiling is None:
         return False
     # Parameters travel as logarithms, which costs them a few last digits.
-    return bool(np.any(np.exp(likelihood.log_parameters) >= (1 - 1e-9) * ceiling))
+    reached = np.exp(likelihood.log_parameters) >= (1 - 1e-9) * ceiling
+    return bool(np.any(reached & outputs))
 
 
 def refitted(

@@ -37,7 +37,15 @@ class ClassLikelihood:
     def scale(self) -> Array:
         return np.full(1, np.nan)
 
-    def rescaled(self, scale: float) -> Self:
+    @property
+    def unit(self) -> Array | None:
+        return None
+
+    @property
+    def absolute(self) -> Self:
+        return self
+
+    def rescaled(self, scale: float | Array) -> Self:
         return self
 
     def curvature(

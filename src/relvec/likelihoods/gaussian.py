@@ -25,7 +25,7 @@ class Gaussian:
 
     noise_precision: Array  # (K,)
     estimated: bool = True
-    ceiling: float = 1 / NOISE_FLOOR
+    ceiling: float | Array = 1 / NOISE_FLOOR  # of all outputs, or (K,)
 
     @classmethod
     def starting(
@@ -84,7 +84,15 @@ class Gaussian:
             return None
         return np.full(len(self.noise_precision), self.ceiling)
 
-    def rescaled(self, scale: float) -> "Gaussian":
+    @property
+    def unit(self) -> Array | None:
+        return None
+
+    @property
+    def absolute(self) -> "Gaussian":
+        return self
+
+    def rescaled(self, scale: float | Array) -> "Gaussian":
         return replace(
             self,
             noise_precision=self.noise_precision / scale**2,

@@ -50,7 +50,7 @@ class MatchedProbit(MultinomialProbit):
         other._asked[:] = self._asked
         return other
 
-    def rescaled(self, scale: float) -> "MatchedProbit":
+    def rescaled(self, scale: float | Array) -> "MatchedProbit":
         # After the fit it may be asked of other rows, whose cavities are not known.
         return MatchedProbit(self.coding)
 

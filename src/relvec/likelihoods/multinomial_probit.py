@@ -59,7 +59,7 @@ class MultinomialProbit(ClassLikelihood):
     def coarse(self) -> "MultinomialProbit":
         return MultinomialProbit(self.coding, self.bound, FEW_NODES)
 
-    def rescaled(self, scale: float) -> "MultinomialProbit":
+    def rescaled(self, scale: float | Array) -> "MultinomialProbit":
         # What is kept for the next question is as large as the training rows.
         return MultinomialProbit(self.coding, self.bound)
 

@@ -70,6 +70,10 @@ class LeastSquaresModel:
             mean[part] = self.basis(rows) @ self.coefficients + self.bias
         return mean
 
+    def predicted(self, X: AnyArray | RowBlocks) -> Array:
+        """The same of the one target that there is (n_rows,)."""
+        return self.values(X)[:, 0]
+
     def _rows(self, X: AnyArray) -> Iterator[tuple[slice, AnyArray]]:
         """Some rows at a time, as kernels take them."""
         for part in blocks(len(X), max(len(self.basis), X.shape[1])):

@@ -4,6 +4,7 @@ from relvec.model_file.codec import Codec
 from relvec.model_file.consistency import (
     check_coupled,
     checked_fitted,
+    checked_independent,
     checked_pairwise,
 )
 from relvec.model_file.document import FORMAT, VERSION, packed, unpacked
@@ -25,6 +26,7 @@ __all__ = [
     "Savable",
     "check_coupled",
     "checked_fitted",
+    "checked_independent",
     "checked_least_squares",
     "checked_pairwise",
     "of_dataclass",

@@ -22,10 +22,12 @@ from relvec.model_file.functions import (
 )
 from relvec.modelling import (
     FittedModel,
+    IndependentModel,
     Learned,
     PairwiseModel,
     PartitionSummary,
     Regression,
+    SeveralOutputs,
 )
 from relvec.modelling.coupling import Pairs, Rest, VotingPairs
 from relvec.modelling.families.classes import (
@@ -43,6 +45,7 @@ from relvec.posterior import CoupledPosterior, Posterior
 # Weights of all classes together have one matrix, and probabilities many points: of
 # more classes a self-test would take seconds.
 _MOST_COUPLED = 64
+_MOST_OUTPUTS = 10_000  # that a self-test is tried on in no time
 _CLASSES: tuple[type[Any], ...] = (
     TwoClasses,
     Probit,
@@ -61,7 +64,7 @@ def checked_fitted(model: FittedModel) -> FittedModel:
     fit = expected.is_a("fit", model.fit, EvidenceFit)
     _check_posterior(fit.posterior, n_outputs, len(basis), model.family.coupled)
     _check_fit(fit, n_outputs, len(basis), model.family)
-    expected.number("offset", model.offset)
+    _check_offset(model, n_outputs)
     size = len(basis) - basis.bias
     columns = isinstance(basis.groups[0].kernel, Columns)
     most = n_features - 1 if columns else 2**62
@@ -83,6 +86,27 @@ def checked_fitted(model: FittedModel) -> FittedModel:
     return replace(model, fit=replace(fit, likelihood=likelihood))
 
 
+def _check_offset(model: FittedModel, n_outputs: int) -> None:
+    if isinstance(model.family, SeveralOutputs):
+        expected.reals("offset", model.offset, (n_outputs,))
+    else:
+        expected.number("offset", model.offset)
+
+
+def checked_independent(model: IndependentModel) -> IndependentModel:
+    """A model of one target for each of several, all of the same features."""
+    if type(model.models) is not tuple or not model.models:
+        raise expected.refuse("models", "one for each output")
+    models = tuple(
+        checked_fitted(expected.is_a("a model of one output", one, FittedModel))
+        for one in model.models
+    )
+    for one in models:
+        expected.is_a("its family", one.family, Regression)
+    _check_together(models, model.first_kernels, model.remarks)
+    return replace(model, models=models)
+
+
 def checked_pairwise(model: PairwiseModel) -> PairwiseModel:
     """Several binary models of the same features."""
     kinds: tuple[type[Any], ...] = (Rest, Pairs, VotingPairs)
@@ -99,22 +123,28 @@ def checked_pairwise(model: PairwiseModel) -> PairwiseModel:
     )
     for one in models:
         expected.is_a("its family", one.family, TwoClasses)
+    _check_together(models, model.first_kernels, model.remarks)
+    return replace(model, models=models)
+
+
+def _check_together(
+    models: tuple[FittedModel, ...], first_kernels: Any, remarks: Any
+) -> None:
     for one, other in pairwise(models):
         if one.features != other.features:
             raise expected.refuse("features", "the same in all models")
-    if type(model.first_kernels) is not tuple or len(model.first_kernels) != len(
-        models
-    ):
+    if type(first_kernels) is not tuple or len(first_kernels) != len(models):
         raise expected.refuse("first_kernels", "a number for each model")
-    for first in model.first_kernels:
+    for first in first_kernels:
         expected.whole("first_kernels", first, most=2**31)
-    expected.words("remarks", model.remarks)
-    return replace(model, models=models)
+    expected.words("remarks", remarks)
 
 
 def _check_family(family: Any) -> int:
     """How many outputs it has."""
-    expected.is_a("family", family, Regression, *_CLASSES)
+    expected.is_a("family", family, Regression, SeveralOutputs, *_CLASSES)
+    if isinstance(family, SeveralOutputs):
+        return _check_several(family)
     if isinstance(family, Regression):
         check_noise(family)
         return 1
@@ -129,6 +159,22 @@ def check_noise(family: Regression) -> None:
         expected.number("initial_noise_variance", family.initial_noise_variance, 0.0)
     expected.positive("degrees_of_freedom", family.degrees_of_freedom, finite=False)
     expected.flag("estimated", family.estimated)
+
+
+def _check_several(family: SeveralOutputs) -> int:
+    """The noise of several targets, and how many there are."""
+    noise, begun = family.noise_variance, family.initial_noise_variance
+    expected.reals("noise_variance", noise, (None,))
+    size = len(noise)
+    if not 1 <= size <= _MOST_OUTPUTS or not np.all(noise > 0):
+        raise expected.refuse("noise_variance", f"positive, of 1 to {_MOST_OUTPUTS}")
+    known = replace(family, noise_variance=1.0, initial_noise_variance=None)
+    check_noise(known)
+    if np.ndim(begun):
+        expected.reals("initial_noise_variance", begun, (size,))
+    elif begun is not None:
+        expected.number("initial_noise_variance", begun, 0.0)
+    return size
 
 
 def _check_classes(family: ClassFamily) -> int:
@@ -195,10 +241,13 @@ def _check_fit(fit: EvidenceFit, n_outputs: int, size: int, family: Any) -> None
     if isinstance(family, Regression) != isinstance(noise, Gaussian):
         raise ModelFileError("noise is for regression, and for nothing else")
     if noise is not None:
-        expected.reals("noise_precision", noise.noise_precision, (1,))
+        expected.reals("noise_precision", noise.noise_precision, (n_outputs,))
         expected.flag("noise_estimated", noise.estimated)
-        expected.positive("noise_ceiling", noise.ceiling)
-        if not noise.noise_precision[0] > 0:
+        if np.ndim(noise.ceiling):
+            expected.reals("noise_ceiling", noise.ceiling, (n_outputs,))
+        for ceiling in np.ravel(noise.ceiling).tolist():
+            expected.positive("noise_ceiling", ceiling)
+        if not np.all(noise.noise_precision > 0):
             raise expected.refuse("noise_precision", "positive")
 
 

@@ -88,9 +88,10 @@ def check_surroundings(found: Any, n_outputs: int, size: int, n_features: int) -
 def check_residuals(found: Any) -> None:
     """Quantiles, which rise."""
     expected.is_a("residuals", found, Residuals)
-    expected.reals("quantiles", found.quantiles, (None,))
+    several = found.quantiles.ndim > 1 if hasattr(found.quantiles, "ndim") else False
+    expected.reals("quantiles", found.quantiles, (None,) * (1 + several))
     expected.positive("count of residuals", found.count)
-    rising = np.all(np.diff(found.quantiles, prepend=0.0) >= 0)
+    rising = np.all(np.diff(found.quantiles, axis=0, prepend=0.0) >= 0)
     if not len(found.quantiles) or not rising:
         raise expected.refuse("quantiles", "rising from zero on")
 

@@ -23,12 +23,14 @@ from relvec.model_file.parts import DUAL_SPREAD, EVIDENCE_FIT, PIVOTS, PRUNED
 from relvec.modelling import (
     Features,
     FittedModel,
+    IndependentModel,
     Learned,
     Mrvm1,
     OneAgainstOne,
     PairwiseModel,
     PartitionSummary,
     Regression,
+    SeveralOutputs,
     Softmax,
 )
 from relvec.modelling.coupling import Pairs, Rest, VotingPairs
@@ -83,6 +85,7 @@ _SETTINGS: dict[str, Any] = {
 }
 _FAMILIES: dict[str, Any] = {
     "family.Regression": Regression,
+    "family.SeveralOutputs": SeveralOutputs,
     "family.TwoClasses": TwoClasses,
     "family.Probit": Probit,
     "family.ClassWiseProbit": ClassWiseProbit,
@@ -96,6 +99,7 @@ _FAMILIES: dict[str, Any] = {
 }
 _PARTS: dict[str, Any] = {
     "model.Fitted": FittedModel,
+    "model.Independent": IndependentModel,
     "model.Pairwise": PairwiseModel,
     "model.LeastSquares": LeastSquaresModel,
     "part.Basis": Basis,

@@ -23,6 +23,7 @@ from relvec.modelling.families import (
     Mrvm1,
     Regression,
     Scheme,
+    SeveralOutputs,
     Softmax,
     class_family,
     own_solver,
@@ -43,9 +44,11 @@ from relvec.modelling.fitted import (
     PartitionSummary,
     latent_of,
 )
+from relvec.modelling.independent import IndependentModel
 from relvec.modelling.leave_one_out import equal_pairs, judged
 from relvec.modelling.lost_classes import remark_on_lost_classes
 from relvec.modelling.monitor import Monitor, heard, logged, logger, silent
+from relvec.modelling.outputs import OUTPUTS, Targets
 from relvec.modelling.pairwise import Fit, PairwiseModel, fit_pairwise
 from relvec.modelling.predictive import (
     ClassDistribution,
@@ -71,6 +74,7 @@ from relvec.modelling.trial_rows import known_places, trial_rows
 __all__ = [
     "AT_ROWS",
     "ONE_AGAINST",
+    "OUTPUTS",
     "SINGLE_MODELS",
     "Accumulated",
     "AtRows",
@@ -84,6 +88,7 @@ __all__ = [
     "FittedModel",
     "Given",
     "InColumns",
+    "IndependentModel",
     "KnownFunctions",
     "Learned",
     "Monitor",
@@ -96,10 +101,12 @@ __all__ = [
     "Residuals",
     "Sample",
     "Scheme",
+    "SeveralOutputs",
     "Softmax",
     "Specification",
     "Spread",
     "TargetDistribution",
+    "Targets",
     "TrainingRows",
     "TrainingSet",
     "calibrated",

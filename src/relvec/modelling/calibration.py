@@ -12,12 +12,14 @@ import numpy as np
 from relvec.basis import as_rows
 from relvec.evidence import Solver
 from relvec.kernel_learning import Judged
+from relvec.likelihoods import SharedGaussian
 from relvec.linalg import single_threaded
 from relvec.modelling.augmentation import surroundings
 from relvec.modelling.families import LeftOut
 from relvec.modelling.fitted import FittedModel
 from relvec.modelling.leave_one_out import judged
 from relvec.modelling.specification import Specification
+from relvec.modelling.surroundings import Surroundings
 from relvec.modelling.training_set import TrainingSet
 
 # That are left out, for the sake of time: their mean square is known to 2 %.
@@ -56,7 +58,7 @@ def calibrated(
         model = replace(model, family=model.family.calibrated(left_out))
     if spec.augmented:
         with single_threaded():
-            found = surroundings(model, part, seen, left_out)
+            found = _surroundings(model, part, seen, left_out)
         model = replace(model, surroundings=found)
     promised = _widened(model, part, seen, left_out)
     return replace(model, residuals=model.family.residuals(promised))
@@ -71,6 +73,24 @@ def _widened(
     X, moments = as_rows(part.table), (left_out.mean, left_out.variance)
     mean, variance = model.surroundings.joined(X, seen.functions, *moments)
     return replace(left_out, mean=mean, variance=variance)
+
+
+def _surroundings(
+    model: FittedModel, data: TrainingSet, seen: Judged, left_out: LeftOut
+) -> Surroundings | None:
+    """What is not known far from these rows, with outputs in units of their own."""
+    unit = model.family.units
+    if unit is None:
+        return surroundings(model, data, seen, left_out)
+    measured = replace(
+        seen,
+        y=seen.y / unit,
+        likelihood=SharedGaussian(np.ones(len(unit)), estimated=False),
+        posterior=seen.posterior.rescaled(1 / unit[:, None]),
+    )
+    alike = replace(model, family=model.family.in_units)
+    found = surroundings(alike, data, measured, left_out)
+    return found and replace(found, amplitude=found.amplitude * unit**2)
 
 
 def noise_has_prior(solver: Solver) -> bool:

@@ -108,7 +108,7 @@ def fit_problem(
     problem: Problem,
     candidates: Candidates,
     features: Features,
-    offset: float,
+    offset: Array | float,
     *,
     start: KnownFunctions | None = None,
     monitor: Monitor = silent,
@@ -124,7 +124,7 @@ class _Named:
 
     candidates: Candidates
     features: Features
-    offset: float
+    offset: Array | float
 
     def fitted(self, spec: Specification, fit: EvidenceFit) -> FittedModel:
         """From a fit whose functions are in ascending order."""
@@ -219,10 +219,10 @@ def _begun(
 def _same_outputs(begin: Beginning, spec: Specification, problem: Problem) -> bool:
     """Whether the outputs of a problem mean what those of a model do."""
     labels, wanted = begin.labels, spec.family.labels
+    alike = len(begin.weights) == problem.y.shape[1]
     if labels is None or wanted is None:
-        return labels is wanted
-    count = len(begin.weights)
-    return np.array_equal(labels, wanted) and count == problem.y.shape[1]
+        return labels is wanted and alike
+    return np.array_equal(labels, wanted) and alike
 
 
 def _searched(

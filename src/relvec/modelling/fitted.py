@@ -67,7 +67,7 @@ class FittedModel:
     basis: Basis  # the functions in the model
     fit: EvidenceFit
     family: Family  # with its parameters found
-    offset: float
+    offset: Array | float  # (outputs,) of several targets
     indices: Indices  # of the kernel functions' rows or columns; -1 for neither
     kernel_indices: Indices  # of their kernels
     features: Features
@@ -114,11 +114,16 @@ class FittedModel:
             return np.concatenate([self.values(block.X) for block in X])
         return self._means(np.asarray(X), self.offset)
 
+    def predicted(self, X: AnyArray | RowBlocks) -> Array:
+        """The same in the shape that targets had."""
+        values = self.values(X)
+        return values if np.ndim(self.intercept) else values[:, 0]
+
     def predictor(self, X: AnyArray) -> Array:
         """Φw (n_rows, outputs): the mean of η without the offset."""
         return self._means(X, 0.0)
 
-    def _means(self, X: AnyArray, offset: float) -> Array:
+    def _means(self, X: AnyArray, offset: Array | float) -> Array:
         X, linear = self.features.checked(X), Linear.of(self, offset)
         widest = max(len(self.basis), X.shape[1])
         parts = [linear(X[rows]) for rows in blocks(len(X), widest, ROW_ENTRIES)]
@@ -208,7 +213,7 @@ class FittedModel:
     @property
     def prior_precision(self) -> Array:
         """Of the weights of the kernel functions, which are last."""
-        return self.posterior.prior_precision[..., self.basis.bias :].copy()
+        return self.fit.prior_precision[..., self.basis.bias :].copy()
 
     @property
     def intercept(self) -> Any:
@@ -221,7 +226,7 @@ class FittedModel:
     @property
     def intercept_precision(self) -> Any:
         """Of the constant's prior; infinite if it is not in the model."""
-        precision = self.posterior.prior_precision
+        precision = self.fit.prior_precision
         held = precision[..., 0] if self.basis.bias else np.inf
         return held if np.ndim(held) else float(held)
 
@@ -235,7 +240,7 @@ class FittedModel:
 
     def beginning(self, basis: Basis) -> Beginning:
         """α and weights of the functions of a dictionary, as far as they are known."""
-        alpha = values_among(self.basis, self.posterior.prior_precision, basis)
+        alpha = values_among(self.basis, self.fit.prior_precision, basis)
         if len(self.posterior.active):  # else there is nothing to go on with
             left = np.isnan(alpha) & self.pruned.among(basis)
             alpha = np.where(left, np.inf, alpha)

@@ -5,6 +5,7 @@ standardised residuals |y − mean|/std, times the std of a new row, would hold 
 with this probability whatever the noise is like, as conformal prediction has it.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,7 +23,7 @@ _ROUNDING = 1e-9
 class Residuals:
     """Quantiles of the sizes of standardised residuals."""
 
-    quantiles: Array  # (m,) for a coverage of 1/m, 2/m, …, 1; the last is the largest
+    quantiles: Array  # (m,) for a coverage of 1/m, 2/m, …, 1; or (m, outputs)
     count: float  # n, each row as often as it counts
 
     @classmethod
@@ -36,7 +37,12 @@ class Residuals:
         places = np.searchsorted(counted, wanted * (1 - _ROUNDING))
         return cls(sizes[order[np.minimum(places, len(order) - 1)]], count)
 
-    def quantile(self, coverage: float) -> float:
+    @classmethod
+    def of_outputs(cls, each: Sequence["Residuals"]) -> "Residuals":
+        """Of several outputs, side by side."""
+        return cls(np.column_stack([one.quantiles for one in each]), each[0].count)
+
+    def quantile(self, coverage: float) -> Array:
         """The ⌈(n + 1)·coverage⌉-th smallest; the next that is kept, or refuse."""
         check_fraction("coverage", coverage)
         most = self.count / (self.count + 1)
@@ -46,7 +52,8 @@ class Residuals:
                 f"can tell of: lower it to {most:.4g}, or leave out calibration"
             )
         steps = len(self.quantiles)
-        return float(self.quantiles[int(np.ceil(steps * coverage - _ROUNDING)) - 1])
+        place = int(np.ceil(steps * coverage - _ROUNDING)) - 1
+        return np.asarray(self.quantiles[place])
 
     def interval(
         self, found: TargetDistribution, coverage: float

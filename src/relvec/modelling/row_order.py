@@ -71,8 +71,9 @@ def _keys(X: AnyArray, y: AnyArray | None) -> Iterator[list[AnyArray]]:
     yield list(columns[:, :1].T)
     for first in range(1, columns.shape[1], _COLUMNS):
         yield list(columns[:, first : first + _COLUMNS].T)
-    if y is not None and y.ndim == 1:
-        yield [np.unique(y, return_inverse=True)[1].ravel()]
+    if y is not None:
+        targets = y.reshape(len(y), -1).T
+        yield [np.unique(one, return_inverse=True)[1].ravel() for one in targets]
 
 
 def _keys_of_square(K: AnyArray, y: AnyArray) -> Iterator[list[AnyArray]]:

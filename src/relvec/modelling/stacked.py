@@ -36,7 +36,7 @@ class Stackable(Protocol):
     @property
     def posterior(self) -> Posterior: ...
     @property
-    def offset(self) -> float: ...
+    def offset(self) -> Array | float: ...
     @property
     def surroundings(self) -> Surroundings | None: ...
 
@@ -118,7 +118,7 @@ class Linear:
     level: Array  # (1, K), the constant of the model with the offset
 
     @classmethod
-    def of(cls, model: Stackable, offset: float) -> "Linear":
+    def of(cls, model: Stackable, offset: Array | float) -> "Linear":
         """With an offset that need not be the model's."""
         mean, bias = model.posterior.mean.T, int(model.basis.bias)
         level = mean[:bias].sum(axis=0, keepdims=True) + offset
@@ -214,12 +214,13 @@ class _Part:
         """With sums of what a process knows, if it is to have them."""
         posterior, bias = model.posterior, int(model.basis.bias)
         n_outputs, size = posterior.mean.shape
-        linear, whitener = Linear.of(model, model.offset), posterior.whitener
-        turned = np.vstack(list(whitener)).T
-        # Outputs have whiteners of their own, or all the same.
-        shared = len(whitener) < n_outputs
-        sums = np.repeat(np.eye(len(whitener), n_outputs), size, axis=0)
-        sums = np.ones((size, n_outputs)) if shared else sums
+        linear, factors = Linear.of(model, model.offset), len(posterior.factor)
+        turned = np.vstack(list(posterior.whitener[:factors])).T
+        sums = np.repeat(np.eye(factors, n_outputs), size, axis=0)
+        if factors < n_outputs:
+            # All have the same, perhaps each in a unit of its own.
+            same = len(posterior.whitener) == factors
+            sums = np.ones((size, n_outputs)) * (1.0 if same else posterior.proportions)
         part = cls(
             linear.groups,
             linear.weights,

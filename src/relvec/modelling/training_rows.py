@@ -226,7 +226,7 @@ def _counted(
     found = by_likeness(X, labels) if square else by_values(X, labels)
     order = found.then_by([[weight]]).indices
     first = np.flatnonzero(found.fresh)
-    told_apart = square or X.dtype == object or y.ndim > 1
+    told_apart = square or X.dtype == object
     if told_apart or len(X) < _MANY or len(first) > _FEW_DIFFER * len(X):
         return present[order], weight[order]
     total = np.add.reduceat(weight[order], first)

@@ -18,7 +18,7 @@ class TrainingSet:
     rows: TrainingRows
     targets: Array  # (rows, outputs), less the offset
     likelihood: Likelihood  # with the parameters to begin with
-    offset: float = 0.0
+    offset: Array | float = 0.0  # (outputs,) if there are several
 
     def __len__(self) -> int:
         return len(self.targets)

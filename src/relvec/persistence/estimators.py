@@ -12,20 +12,32 @@ from relvec.model_file import (
     Kind,
     ModelFileError,
     checked_fitted,
+    checked_independent,
     checked_least_squares,
     checked_pairwise,
 )
-from relvec.modelling import FittedModel, PairwiseModel, Regression
+from relvec.modelling import (
+    FittedModel,
+    IndependentModel,
+    PairwiseModel,
+    Regression,
+)
 from relvec.persistence.params import check_names
 
 _CENTRES = ("candidates", "landmarks")  # parameters that may be tables
 # Those that files of earlier versions lack, as what they hold was made then.
-_LATER: dict[str, Any] = {"uncertainty": "plain", "class_weight": None}
+_LATER: dict[str, Any] = {
+    "uncertainty": "plain",
+    "class_weight": None,
+    "outputs": "shared",
+}
 
 
 def _sparse(model: Any, *, classes: bool) -> Any:
     if classes and type(model) is PairwiseModel:
         return checked_pairwise(model)
+    if not classes and type(model) is IndependentModel:
+        return checked_independent(model)
     if type(model) is not FittedModel:
         raise ModelFileError("the model is of another kind than its estimator")
     found = checked_fitted(model)

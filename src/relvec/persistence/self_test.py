@@ -104,7 +104,7 @@ def _outputs(model: Any, rows: AnyArray) -> dict[str, Array]:
 
 def _of_targets(model: Any, rows: AnyArray) -> dict[str, Array]:
     if _is_dear(model) or (isinstance(model, LeastSquaresModel) and not model.spread):
-        return {"mean": model.values(rows)[:, 0]}
+        return {"mean": model.predicted(rows)}
     found = model.predictive(rows)
     return {"mean": found.mean, "std": found.std}
 

@@ -19,6 +19,7 @@ from relvec.modelling.families.schemes import (
     class_family,
     own_solver,
 )
+from relvec.modelling.families.several_outputs import SeveralOutputs
 
 __all__ = [
     "SINGLE_MODELS",
@@ -33,6 +34,7 @@ __all__ = [
     "Probit",
     "Regression",
     "Scheme",
+    "SeveralOutputs",
     "Softmax",
     "TwoClasses",
     "class_family",

@@ -1,6 +1,6 @@
 """What every family of targets has to say."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from relvec.likelihoods import Likelihood
@@ -30,6 +30,17 @@ class LeftOut:
         centring = count / max(count - 1, 1.0) if centred else 1.0
         return centring * (self.targets - self.mean)
 
+    def of_output(self, number: int) -> "LeftOut":
+        """The same of one output alone."""
+        one = slice(number, number + 1)
+        return replace(
+            self,
+            targets=self.targets[:, one],
+            mean=self.mean[:, one],
+            variance=self.variance[:, one],
+            fitted=(self.fitted[0][:, one], self.fitted[1][:, one]),
+        )
+
 
 class Family(Protocol):
     """Targets ↔ likelihood ↔ predictive distribution."""
@@ -46,11 +57,19 @@ class Family(Protocol):
     def coupled(self) -> bool:
         """Whether predictions need the covariance of all outputs together."""
 
-    def targets(self, y: AnyArray, offset: float) -> Array:
+    @property
+    def units(self) -> Array | None:
+        """(K,) of outputs that are measured otherwise than one another; or None."""
+
+    @property
+    def in_units(self) -> "Family":
+        """The same of targets that are measured in these; or itself."""
+
+    def targets(self, y: AnyArray, offset: Any) -> Array:
         """Targets as given as those of outputs (N, outputs), less an offset."""
 
     def starting_likelihood(
-        self, targets: Array, weight: Array, offset: float
+        self, targets: Array, weight: Array, offset: Any
     ) -> Likelihood:
         """Of targets less an offset, with the parameters to begin with."""
 

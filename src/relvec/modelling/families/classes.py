@@ -47,6 +47,14 @@ class ClassFamily(ABC):
     price: ClassVar[float] = 0.0
 
     @property
+    def units(self) -> Array | None:
+        return None
+
+    @property
+    def in_units(self) -> "ClassFamily":
+        return self
+
+    @property
     @abstractmethod
     def likelihood(self) -> Likelihood:
         """Of the outputs."""

@@ -1,7 +1,7 @@
 """Real targets with Gaussian noise."""
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -29,8 +29,16 @@ class Regression:
     price: ClassVar[float] = 0.0
     coupled: ClassVar[bool] = False
 
-    def targets(self, y: AnyArray, offset: float) -> Array:
-        return _centred(as_floats("y", y, 1), offset)[:, None]
+    @property
+    def units(self) -> Array | None:
+        return None
+
+    @property
+    def in_units(self) -> "Regression":
+        return self
+
+    def targets(self, y: AnyArray, offset: Any) -> Array:
+        return centred_targets(as_floats("y", y, 1), offset)[:, None]
 
     def encoded(self, rows: TrainingRows, y: AnyArray) -> TrainingSet:
         values = as_floats("y", y, 1)
@@ -42,7 +50,7 @@ class Regression:
         return TrainingSet(rows, targets, noise, offset)
 
     def starting_likelihood(
-        self, targets: Array, weight: Array, offset: float
+        self, targets: Array, weight: Array, offset: Any
     ) -> Gaussian:
         initial = self.initial_noise_variance
         return gaussian_noise(targets, weight, self.noise_variance, offset, initial)
@@ -99,7 +107,7 @@ class Regression:
         )
 
 
-def _centred(y: Array, offset: float) -> Array:
+def centred_targets(y: Array, offset: float) -> Array:
     """y − offset; exactly zero where only rounding is left of it."""
     targets = y - offset
     largest = np.max(np.abs(y), initial=0.0)
