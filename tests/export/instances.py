@@ -135,6 +135,11 @@ def classifier(n_classes, offset=0.0, scalers=(), make=RVC, **params):
     return fit(_after(scalers, make(**params)), X, y)
 
 
+def _counts(**params):
+    X, y = regression()
+    return fit(RVR(noise="poisson", **params), X, np.round(3 * np.exp(y)))
+
+
 def _precomputed(make, data, **params):
     X, y = data
     return fit(make(kernel="precomputed", **params), Gaussian(1.5)(X, X), y)
@@ -211,6 +216,8 @@ def _regressions():
     yield "rvr precomputed", partial(_precomputed, RVR, regression())
     yield "rvr constant", partial(_constant, RVR)
     yield "rvr one vector", _one_vector
+    yield "rvr counts", partial(_counts, gamma=0.5)
+    yield "rvr counts, plain", partial(_counts, uncertainty="plain")
 
 
 def _least_squares():

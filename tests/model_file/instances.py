@@ -197,6 +197,9 @@ INSTANCES = {
     ),
     "rvr greedy": partial(_rvr, solver=BottomUp(schedule="greedy")),
     "rvr known noise": partial(_rvr, noise_variance=0.01),
+    "rvr counts": lambda: RVR(gamma=0.5, noise="poisson").fit(
+        regression()[0], np.round(3 * np.exp(regression()[1]))
+    ),
     "rvr without constant": partial(_rvr, fit_intercept=False),
     "rvr candidates": partial(_rvr, candidates=regression()[0][:10]),
     "rvr partition": partial(_rvr, partition=SplitMerge(), partition_size=15),

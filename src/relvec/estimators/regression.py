@@ -4,9 +4,8 @@ from typing import Any
 
 from relvec.estimators.incremental import IncrementalModel
 from relvec.estimators.kernel_model import KernelRegressor
-from relvec.evidence import Deadline, check_noise_settings
-from relvec.modelling import FittedModel, Monitor, Regression
-from relvec.parameters import check_noise_variance
+from relvec.evidence import Deadline
+from relvec.modelling import FittedModel, Monitor, check_noise, regression_family
 
 
 class RVR(KernelRegressor, IncrementalModel):
@@ -77,6 +76,10 @@ Incremental or WorkingSet, optional
     partition_size : "auto" or int, default="auto"
         Rows of a partition; "auto" is what the model of a few rows suggests, section
         4.2.1 of [4]_. For "sample" it is the number of rows drawn, by default 10000.
+    noise : {"gaussian", "poisson"}, default="gaussian"
+        How targets are spread about the function. With ``"poisson"`` they are counts,
+        not negative, and the logarithm of their rate is modelled: predictions are
+        rates, and intervals have whole numbers as bounds.
     noise_variance : "estimate" or float, default="estimate"
         Variance of the noise, if it is known. An estimate is never below 1e-12 of the
         mean square of the (centred) targets.
@@ -144,11 +147,15 @@ Incremental or WorkingSet, optional
         Precision of the constant's prior; infinite if the constant is not a vector.
     noise_variance_ : float
         Variance of the noise, corrected by rows that are predicted without themselves;
-        what the evidence has is the last of ``history_["noise_std"]``.
+        what the evidence has is the last of ``history_["noise_std"]``. Of Gaussian
+        noise, as the next.
     degrees_of_freedom_ : float
         Of the Student-t distribution of predictions, with ``solver="variational"``,
         which integrates the noise out, and where fewer than 60 observations are left
         to estimate it from; otherwise infinite, so Gaussian.
+    dispersion_ : float
+        Variance of the logarithm of a rate that rows left out ask for beside that of
+        the model, for ``noise="poisson"``.
     log_evidence_ : float
         Log marginal likelihood with all constants, in the units of ``y``.
     n_iter_ : int
@@ -200,6 +207,19 @@ Incremental or WorkingSet, optional
     >>> mean, std = model.predict(X[:2], return_std=True)
     >>> std.round(1)
     array([0.1, 0.1])
+
+    Counts, and bounds that hold nine of ten of them:
+
+    >>> import numpy as np
+    >>> chance = np.random.default_rng(0)
+    >>> X = chance.uniform(-3, 3, (200, 1))
+    >>> counts = chance.poisson(np.exp(1 + np.sin(X[:, 0])))
+    >>> model = RVR(noise="poisson").fit(X, counts)
+    >>> model.predict([[-1.5], [1.5]]).round()
+    array([1., 7.])
+    >>> lower, upper = model.predict_interval([[-1.5], [1.5]])
+    >>> upper
+    array([ 3., 12.])
     """
 
     def __init__(
@@ -217,6 +237,7 @@ Incremental or WorkingSet, optional
         partition: Any = None,
         partition_size: Any = "auto",
         uncertainty: str = "augmented",
+        noise: Any = "gaussian",
         noise_variance: Any = "estimate",
         tol: float = 1e-4,
         max_iter: int = 10_000,
@@ -238,6 +259,7 @@ Incremental or WorkingSet, optional
         self.partition = partition
         self.partition_size = partition_size
         self.uncertainty = uncertainty
+        self.noise = noise
         self.noise_variance = noise_variance
         self.tol = tol
         self.max_iter = max_iter
@@ -249,10 +271,7 @@ Incremental or WorkingSet, optional
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_noise_variance(self.noise_variance)
-        if not isinstance(self.noise_variance, str):
-            known = f"noise_variance={self.noise_variance!r} is known"
-            check_noise_settings(self._solver(), known)
+        check_noise(self.noise, self.noise_variance, self._solver())
 
     def _fitted(
         self, X: Any, y: Any, sample_weight: Any, monitor: Monitor
@@ -261,11 +280,14 @@ Incremental or WorkingSet, optional
         initial = self._solver().initial_noise_variance
         if start is not None:
             initial = float(start.fit.likelihood.scale[0] ** 2)
-        family = Regression(
+        family = regression_family(
+            self.noise,
             self.noise_variance,
             centred=bool(self.fit_intercept),
             initial_noise_variance=initial,
         )
+        if start is not None and type(start.family) is not type(family):
+            start = None  # its weights are those of something else
         if self._goes_elsewhere(X):
             survey = self._surveyed(X, y, sample_weight, classes=False)
             return self._fitted_elsewhere(X, survey, family, deadline, monitor)
@@ -276,10 +298,4 @@ Incremental or WorkingSet, optional
         return fit(spec, data, start=start, monitor=monitor)
 
     def _attributes(self, model: FittedModel) -> dict[str, Any]:
-        family = model.family
-        assert isinstance(family, Regression)
-        return {
-            **super()._attributes(model),
-            "noise_variance_": family.noise_variance,
-            "degrees_of_freedom_": family.degrees_of_freedom,
-        }
+        return {**super()._attributes(model), **model.family.parameters}

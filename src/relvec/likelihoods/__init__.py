@@ -13,6 +13,7 @@ from relvec.likelihoods.gaussian import Gaussian, gaussian_noise, root_mean_squa
 from relvec.likelihoods.held_observations import HeldObservations
 from relvec.likelihoods.matched_probit import MatchedProbit
 from relvec.likelihoods.multinomial_probit import MultinomialProbit
+from relvec.likelihoods.poisson import Poisson
 from relvec.likelihoods.softmax import Softmax
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "MatchedProbit",
     "Matching",
     "MultinomialProbit",
+    "Poisson",
     "PseudoObservations",
     "Softmax",
     "at_ceiling",

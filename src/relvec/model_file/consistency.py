@@ -1,5 +1,6 @@
 """Whether the parts of a model from a file belong together."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -35,6 +36,7 @@ from relvec.modelling.families.classes import (
     Probit,
     TwoClasses,
 )
+from relvec.modelling.families.counts import Counts
 from relvec.modelling.families.probabilities import Doubt
 from relvec.modelling.same_functions import Pruned
 from relvec.posterior import CoupledPosterior, Posterior
@@ -74,9 +76,10 @@ def checked_fitted(model: FittedModel) -> FittedModel:
         _check_partition(model.partition)
     if model.surroundings is not None:
         check_surroundings(model.surroundings, n_outputs, size, n_features)
-    if isinstance(model.family, Regression):
+    if fit.likelihood is not None:
         return model
-    likelihood = model.family.likelihood  # type: ignore[attr-defined]
+    nothing = np.empty((0, n_outputs)), np.empty(0)
+    likelihood = model.family.starting_likelihood(*nothing, model.offset)
     return replace(model, fit=replace(fit, likelihood=likelihood))
 
 
@@ -111,11 +114,11 @@ def checked_pairwise(model: PairwiseModel) -> PairwiseModel:
 
 def _check_family(family: Any) -> int:
     """How many outputs it has."""
-    expected.is_a("family", family, Regression, *_CLASSES)
-    if isinstance(family, Regression):
-        check_noise(family)
-        return 1
-    return _check_classes(family)
+    expected.is_a("family", family, *_NUMBERS, *_CLASSES)
+    if family.labels is not None:
+        return _check_classes(family)
+    _NUMBERS[type(family)](family)
+    return 1
 
 
 def check_noise(family: Regression) -> None:
@@ -126,6 +129,18 @@ def check_noise(family: Regression) -> None:
         expected.number("initial_noise_variance", family.initial_noise_variance, 0.0)
     expected.positive("degrees_of_freedom", family.degrees_of_freedom, finite=False)
     expected.flag("estimated", family.estimated)
+
+
+def _check_counts(family: Counts) -> None:
+    expected.flag("centred", family.centred)
+    expected.number("dispersion", family.dispersion, 0.0)
+
+
+# Families of targets that are numbers, and what is asked of each.
+_NUMBERS: dict[type[Any], Callable[[Any], None]] = {
+    Counts: _check_counts,
+    Regression: check_noise,
+}
 
 
 def _check_classes(family: ClassFamily) -> int:

@@ -39,6 +39,7 @@ from relvec.modelling.families.classes import (
     Probit,
     TwoClasses,
 )
+from relvec.modelling.families.counts import Counts
 from relvec.modelling.families.probabilities import Doubt
 from relvec.modelling.surroundings import Surroundings
 from relvec.partition import Incremental, SplitMerge, WorkingSet
@@ -81,6 +82,7 @@ _SETTINGS: dict[str, Any] = {
     "settings.WorkingSet": WorkingSet,
 }
 _FAMILIES: dict[str, Any] = {
+    "family.Counts": Counts,
     "family.Regression": Regression,
     "family.TwoClasses": TwoClasses,
     "family.Probit": Probit,

@@ -24,8 +24,10 @@ from relvec.modelling.families import (
     Regression,
     Scheme,
     Softmax,
+    check_noise,
     class_family,
     own_solver,
+    regression_family,
 )
 from relvec.modelling.fit import (
     fit,
@@ -102,6 +104,7 @@ __all__ = [
     "TrainingSet",
     "calibrated",
     "check_magnitude",
+    "check_noise",
     "class_family",
     "coupling_for",
     "equal_pairs",
@@ -123,6 +126,7 @@ __all__ = [
     "logger",
     "maximised",
     "own_solver",
+    "regression_family",
     "remark_on_lost_classes",
     "silent",
     "targets_of",

@@ -97,10 +97,10 @@ class FittedModel:
         return self.surroundings.joined(X, functions, *moments)
 
     def values(self, X: AnyArray | RowBlocks) -> Array:
-        """The mean of η alone, which takes less."""
+        """Targets by the mean of η alone, which takes less; of classes η itself."""
         if is_row_blocks(X):
             return np.concatenate([self.values(block.X) for block in X])
-        return self.predictor(np.asarray(X)) + self.offset
+        return self.family.response(self.predictor(np.asarray(X)) + self.offset)
 
     def predictor(self, X: AnyArray) -> Array:
         """Φw (n_rows, outputs): the mean of η without the offset."""

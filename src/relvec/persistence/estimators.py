@@ -15,9 +15,11 @@ from relvec.model_file import (
     checked_least_squares,
     checked_pairwise,
 )
-from relvec.modelling import FittedModel, PairwiseModel, Regression
+from relvec.modelling import FittedModel, PairwiseModel
 from relvec.persistence.params import check_names
 
+# Parameters that the first files did not have, and what estimators then did.
+_LATER = {"uncertainty": "plain", "noise": "gaussian"}
 _CENTRES = ("candidates", "landmarks")  # parameters that may be tables
 
 
@@ -27,7 +29,7 @@ def _sparse(model: Any, *, classes: bool) -> Any:
     if type(model) is not FittedModel:
         raise ModelFileError("the model is of another kind than its estimator")
     found = checked_fitted(model)
-    if isinstance(found.family, Regression) == classes:
+    if (found.labels is not None) != classes:
         raise ModelFileError("the model is of other targets than its estimator")
     return found
 
@@ -58,7 +60,10 @@ def is_estimator(value: Any) -> bool:
 
 def _kind(cls: Any, checked: Callable[[Any], Any]) -> Kind:
     def make(params: Any, model: Any) -> Any:
-        check_names(cls.__name__, params, cls().get_params(deep=False))
+        wanted = cls().get_params(deep=False)
+        check_names(cls.__name__, params, wanted, frozenset(_LATER))
+        before = {name: value for name, value in _LATER.items() if name in wanted}
+        params = before | params
         found = checked(model)
         _check_seed(params["random_state"])
         for name in _CENTRES:

@@ -9,6 +9,8 @@ from relvec.modelling.families.classes import (
     Probit,
     TwoClasses,
 )
+from relvec.modelling.families.counts import Counts
+from relvec.modelling.families.noises import check_noise, regression_family
 from relvec.modelling.families.probabilities import Doubt
 from relvec.modelling.families.regression import Regression
 from relvec.modelling.families.schemes import (
@@ -24,6 +26,7 @@ __all__ = [
     "SINGLE_MODELS",
     "ClassFamily",
     "ClassWiseProbit",
+    "Counts",
     "Doubt",
     "Family",
     "LeftOut",
@@ -35,6 +38,8 @@ __all__ = [
     "Scheme",
     "Softmax",
     "TwoClasses",
+    "check_noise",
     "class_family",
     "own_solver",
+    "regression_family",
 ]

@@ -21,6 +21,7 @@ class LeftOut:
     n_functions: int  # of the model
     n_parameters: float  # of these, effective, for each output
     n_observations: float  # that it was fitted to
+    offset: float = 0.0  # that latent values are less
 
 
 class Family(Protocol):
@@ -31,12 +32,19 @@ class Family(Protocol):
         """Of classes, if targets are such."""
 
     @property
+    def parameters(self) -> dict[str, Any]:
+        """Of the noise, by the names of an estimator's attributes."""
+
+    @property
     def price(self) -> float:
         """Nats of evidence that a function has to be worth in the end."""
 
     @property
     def coupled(self) -> bool:
         """Whether predictions need the covariance of all outputs together."""
+
+    def offset(self, mean: float, weight: float) -> float:
+        """What latent values are centred by, for targets of this mean and weight."""
 
     def targets(self, y: AnyArray, offset: float) -> Array:
         """Targets as given as those of outputs (N, outputs), less an offset."""
@@ -48,6 +56,13 @@ class Family(Protocol):
 
     def encoded(self, rows: TrainingRows, y: AnyArray) -> TrainingSet:
         """Rows with their targets as the outputs of a likelihood."""
+
+    def regressed(self, data: TrainingSet, latent: Array | None) -> TrainingSet:
+        """The data as a Gaussian process is to see them: real numbers, with noise.
+
+        For some that is about latent values (N, outputs) less the offset, if these are
+        known already; for others it is the data themselves.
+        """
 
     def fitted(self, likelihood: Likelihood, noise_freedom: float) -> "Family":
         """The same with the parameters that were found."""
@@ -70,6 +85,9 @@ class Family(Protocol):
 
     def expected(self, mean: Array, variance: Array) -> Array:
         """Outputs (N, outputs) to be expected for latent values."""
+
+    def response(self, latent: Array) -> Array:
+        """Targets to be expected (N, outputs), by means of latent values alone."""
 
     def predictive(self, mean: Array, variance: Array) -> Any:
         """The distribution of targets for latent values (N, outputs).

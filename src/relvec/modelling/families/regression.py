@@ -1,7 +1,7 @@
 """Real targets with Gaussian noise."""
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -28,14 +28,15 @@ class Regression:
     price: ClassVar[float] = 0.0
     coupled: ClassVar[bool] = False
 
+    def offset(self, mean: float, weight: float) -> float:
+        return mean if self.centred else 0.0
+
     def targets(self, y: AnyArray, offset: float) -> Array:
         return _centred(as_floats("y", y, 1), offset)[:, None]
 
     def encoded(self, rows: TrainingRows, y: AnyArray) -> TrainingSet:
-        values = as_floats("y", y, 1)
-        offset = 0.0
-        if self.centred:
-            offset = float((values * rows.weight).sum() / rows.weight.sum())
+        values, total = as_floats("y", y, 1), rows.weight.sum()
+        offset = self.offset(float((values * rows.weight).sum() / total), total)
         targets = self.targets(values, offset)
         noise = self.starting_likelihood(targets, rows.weight, offset)
         return TrainingSet(rows, targets, noise, offset)
@@ -45,6 +46,9 @@ class Regression:
     ) -> Gaussian:
         initial = self.initial_noise_variance
         return gaussian_noise(targets, weight, self.noise_variance, offset, initial)
+
+    def regressed(self, data: TrainingSet, latent: Array | None) -> TrainingSet:
+        return data
 
     def fitted(self, likelihood: Likelihood, noise_freedom: float) -> "Regression":
         assert isinstance(likelihood, Gaussian)
@@ -85,6 +89,16 @@ class Regression:
 
     def expected(self, mean: Array, variance: Array) -> Array:
         return mean
+
+    def response(self, latent: Array) -> Array:
+        return latent
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        return {
+            "noise_variance_": self.noise_variance,
+            "degrees_of_freedom_": self.degrees_of_freedom,
+        }
 
     def predictive(self, mean: Array, variance: Array) -> TargetDistribution:
         assert not isinstance(self.noise_variance, str)
