@@ -8,6 +8,7 @@ from problems import drawn, read_only
 from relvec.likelihoods import (
     Bernoulli,
     Gaussian,
+    LogPrecision,
     MultinomialProbit,
     Poisson,
     Softmax,
@@ -36,6 +37,7 @@ LIKELIHOODS = {
         contrasts(2)[CLASSES % 2],
     ),
     "Softmax": (Softmax(), np.eye(4)[CLASSES]),
+    "LogPrecision": (LogPrecision(), 1 + 0.2 * np.abs(REAL[:, :1])),
     "Poisson": (Poisson(0.5), read_only(CLASSES[:, None] + 0.0)),
 }
 

@@ -135,6 +135,14 @@ def classifier(n_classes, offset=0.0, scalers=(), make=RVC, **params):
     return fit(_after(scalers, make(**params)), X, y)
 
 
+def _varying_noise():
+    chance = np.random.default_rng(3)
+    X = chance.uniform(-2, 2, (80, 3))
+    level = 0.05 * 20 ** ((X[:, 0] + 2) / 4)
+    y = np.sin(X[:, 1]) + level * chance.standard_normal(80)
+    return fit(RVR(noise="heteroscedastic", gamma=0.5), X, y)
+
+
 def _counts(**params):
     X, y = regression()
     return fit(RVR(noise="poisson", **params), X, np.round(3 * np.exp(y)))
@@ -216,6 +224,7 @@ def _regressions():
     yield "rvr precomputed", partial(_precomputed, RVR, regression())
     yield "rvr constant", partial(_constant, RVR)
     yield "rvr one vector", _one_vector
+    yield "rvr varying noise", _varying_noise
     yield "rvr counts", partial(_counts, gamma=0.5)
     yield "rvr counts, plain", partial(_counts, uncertainty="plain")
 

@@ -178,7 +178,11 @@ def _(model: FittedModel, rows, std):
     if isinstance(model.family, Counts):
         own = variance + unknown(model, rows)
         return std + sizes(model, rows) + slopes(model, rows) ** 2 * own / std
-    own = np.sqrt(variance + model.family.noise_variance)
+    noise = model.family.noise_variance
+    if model.noise_model is not None:
+        levels = model.noise_model.values(rows)[:, 0]
+        noise = levels * (1 + sizes(model.noise_model, rows))
+    own = np.sqrt(variance + noise)
     return own + unknown(model, rows) / std
 
 

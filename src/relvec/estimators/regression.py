@@ -1,11 +1,19 @@
 """Relevance vector regression."""
 
+from functools import partial
 from typing import Any
 
 from relvec.estimators.incremental import IncrementalModel
 from relvec.estimators.kernel_model import KernelRegressor
 from relvec.evidence import Deadline
-from relvec.modelling import FittedModel, Monitor, check_noise, regression_family
+from relvec.modelling import (
+    FittedModel,
+    Monitor,
+    check_noise,
+    check_summable,
+    fit_varying_noise,
+    regression_family,
+)
 
 
 class RVR(KernelRegressor, IncrementalModel):
@@ -76,10 +84,10 @@ Incremental or WorkingSet, optional
     partition_size : "auto" or int, default="auto"
         Rows of a partition; "auto" is what the model of a few rows suggests, section
         4.2.1 of [4]_. For "sample" it is the number of rows drawn, by default 10000.
-    noise : {"gaussian", "poisson"}, default="gaussian"
-        How targets are spread about the function. With ``"poisson"`` they are counts,
-        not negative, and the logarithm of their rate is modelled: predictions are
-        rates, and intervals have whole numbers as bounds.
+    noise : {"gaussian", "heteroscedastic", "poisson"}, default="gaussian"
+        Gaussian noise that is the same everywhere, or whose variance has a sparse model
+        of its own if rows left out ask for it. With ``"poisson"`` targets are counts,
+        and the logarithm of their rate is modelled: predictions are rates.
     noise_variance : "estimate" or float, default="estimate"
         Variance of the noise, if it is known. An estimate is never below 1e-12 of the
         mean square of the (centred) targets.
@@ -148,14 +156,13 @@ Incremental or WorkingSet, optional
     noise_variance_ : float
         Variance of the noise, corrected by rows that are predicted without themselves;
         what the evidence has is the last of ``history_["noise_std"]``. Of Gaussian
-        noise, as the next.
+        noise, as the next; of noise that varies the mean over the training rows.
     degrees_of_freedom_ : float
         Of the Student-t distribution of predictions, with ``solver="variational"``,
         which integrates the noise out, and where fewer than 60 observations are left
         to estimate it from; otherwise infinite, so Gaussian.
     dispersion_ : float
-        Variance of the logarithm of a rate that rows left out ask for beside that of
-        the model, for ``noise="poisson"``.
+        For "poisson", variance of log rates beside that which the model knows of.
     log_evidence_ : float
         Log marginal likelihood with all constants, in the units of ``y``.
     n_iter_ : int
@@ -198,6 +205,7 @@ Incremental or WorkingSet, optional
 
     Examples
     --------
+    >>> import numpy as np
     >>> from relvec import RVR
     >>> from relvec.data import noisy_sinc
     >>> X, y = noisy_sinc(100, seed=0)
@@ -208,18 +216,9 @@ Incremental or WorkingSet, optional
     >>> std.round(1)
     array([0.1, 0.1])
 
-    Counts, and bounds that hold nine of ten of them:
-
-    >>> import numpy as np
-    >>> chance = np.random.default_rng(0)
-    >>> X = chance.uniform(-3, 3, (200, 1))
-    >>> counts = chance.poisson(np.exp(1 + np.sin(X[:, 0])))
-    >>> model = RVR(noise="poisson").fit(X, counts)
-    >>> model.predict([[-1.5], [1.5]]).round()
-    array([1., 7.])
-    >>> lower, upper = model.predict_interval([[-1.5], [1.5]])
-    >>> upper
-    array([ 3., 12.])
+    >>> counts = np.random.default_rng(0).poisson(np.exp(2 + y))
+    >>> RVR(noise="poisson").fit(X, counts).predict([[0.0], [4.5]]).round()
+    array([20.,  8.])
     """
 
     def __init__(
@@ -272,6 +271,8 @@ Incremental or WorkingSet, optional
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_noise(self.noise, self.noise_variance, self._solver())
+        if self.partition is not None:
+            check_summable(self.noise)
 
     def _fitted(
         self, X: Any, y: Any, sample_weight: Any, monitor: Monitor
@@ -289,12 +290,15 @@ Incremental or WorkingSet, optional
         if start is not None and type(start.family) is not type(family):
             start = None  # its weights are those of something else
         if self._goes_elsewhere(X):
+            check_summable(self.noise)
             survey = self._surveyed(X, y, sample_weight, classes=False)
             return self._fitted_elsewhere(X, survey, family, deadline, monitor)
         rows, values = self._training_rows(X, y, sample_weight, y_numeric=True)
         spec = self._specification(rows, family, deadline)
         data = family.encoded(rows, values)
         fit = self._fit_function(self._learning)
+        if self.noise == "heteroscedastic":
+            fit = partial(fit_varying_noise, fit)
         return fit(spec, data, start=start, monitor=monitor)
 
     def _attributes(self, model: FittedModel) -> dict[str, Any]:

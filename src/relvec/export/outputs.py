@@ -84,7 +84,15 @@ def _of_family(family: Any, of: Latent, *, std: bool) -> Outputs:
 def _(family: Regression, of: Latent, *, std: bool) -> Outputs:
     if not std:
         return {"mean": of.mean}
-    return {"mean": of.mean, "std": sqrt(of.variance + float(family.noise_variance))}
+    return {"mean": of.mean, "std": sqrt(of.variance + _noise(of))}
+
+
+def _noise(of: Latent) -> Any:
+    """Its variance, of every row or of all."""
+    found = of.model.noise_model
+    if found is None:
+        return float(of.model.family.noise_variance)
+    return exp(-latent(found, of.pairs).mean) * found.family.factor
 
 
 @_of_family.register

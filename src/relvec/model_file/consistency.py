@@ -37,6 +37,7 @@ from relvec.modelling.families.classes import (
     TwoClasses,
 )
 from relvec.modelling.families.counts import Counts
+from relvec.modelling.families.noise_levels import NoiseLevels
 from relvec.modelling.families.probabilities import Doubt
 from relvec.modelling.same_functions import Pruned
 from relvec.posterior import CoupledPosterior, Posterior
@@ -76,11 +77,22 @@ def checked_fitted(model: FittedModel) -> FittedModel:
         _check_partition(model.partition)
     if model.surroundings is not None:
         check_surroundings(model.surroundings, n_outputs, size, n_features)
+    if model.noise_model is not None:
+        model = replace(model, noise_model=_checked_noise_model(model))
     if fit.likelihood is not None:
         return model
     nothing = np.empty((0, n_outputs)), np.empty(0)
     likelihood = model.family.starting_likelihood(*nothing, model.offset)
     return replace(model, fit=replace(fit, likelihood=likelihood))
+
+
+def _checked_noise_model(model: FittedModel) -> FittedModel:
+    expected.is_a("the family of a model with noise", model.family, Regression)
+    noise = expected.is_a("noise_model", model.noise_model, FittedModel)
+    expected.is_a("the family of its noise", noise.family, NoiseLevels)
+    if noise.features != model.features:
+        raise expected.refuse("features", "the same of mean and noise")
+    return checked_fitted(noise)
 
 
 def checked_pairwise(model: PairwiseModel) -> PairwiseModel:
@@ -139,6 +151,7 @@ def _check_counts(family: Counts) -> None:
 # Families of targets that are numbers, and what is asked of each.
 _NUMBERS: dict[type[Any], Callable[[Any], None]] = {
     Counts: _check_counts,
+    NoiseLevels: lambda family: expected.positive("factor", family.factor),
     Regression: check_noise,
 }
 

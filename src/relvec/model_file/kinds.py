@@ -40,6 +40,7 @@ from relvec.modelling.families.classes import (
     TwoClasses,
 )
 from relvec.modelling.families.counts import Counts
+from relvec.modelling.families.noise_levels import NoiseLevels
 from relvec.modelling.families.probabilities import Doubt
 from relvec.modelling.surroundings import Surroundings
 from relvec.partition import Incremental, SplitMerge, WorkingSet
@@ -83,6 +84,7 @@ _SETTINGS: dict[str, Any] = {
 }
 _FAMILIES: dict[str, Any] = {
     "family.Counts": Counts,
+    "family.NoiseLevels": NoiseLevels,
     "family.Regression": Regression,
     "family.TwoClasses": TwoClasses,
     "family.Probit": Probit,

@@ -25,6 +25,7 @@ from relvec.modelling.families import (
     Scheme,
     Softmax,
     check_noise,
+    check_summable,
     class_family,
     own_solver,
     regression_family,
@@ -68,6 +69,7 @@ from relvec.modelling.training_rows import (
 )
 from relvec.modelling.training_set import TrainingSet
 from relvec.modelling.trial_rows import known_places, trial_rows
+from relvec.modelling.varying_noise import fit_varying_noise
 
 __all__ = [
     "AT_ROWS",
@@ -105,6 +107,7 @@ __all__ = [
     "calibrated",
     "check_magnitude",
     "check_noise",
+    "check_summable",
     "class_family",
     "coupling_for",
     "equal_pairs",
@@ -114,6 +117,7 @@ __all__ = [
     "fit_candidates",
     "fit_pairwise",
     "fit_problem",
+    "fit_varying_noise",
     "fit_with_learned",
     "heard",
     "in_arrays",

@@ -76,6 +76,7 @@ class FittedModel:
     remarks: tuple[str, ...] = ()  # what a user should be told besides the status
     partition: PartitionSummary | None = None  # if it was fitted by parts
     surroundings: Surroundings | None = None  # what is not known far from the data
+    noise_model: "FittedModel | None" = None  # of targets' variances, if these vary
 
     def latent(self, X: AnyArray) -> tuple[Array, Array]:
         """Mean and variance of η, (n_rows, outputs) each, in blocks of rows.
@@ -118,7 +119,10 @@ class FittedModel:
 
     def predictive(self, X: AnyArray | RowBlocks) -> Any:
         """The distribution of the targets of some rows, by the family."""
-        return self.family.predictive(*latent_of(self, X))
+        found = self.family.predictive(*latent_of(self, X))
+        if self.noise_model is None:
+            return found
+        return replace(found, noise_variance=self.noise_model.values(X)[:, 0])
 
     @property
     def labels(self) -> AnyArray | None:

@@ -22,7 +22,7 @@ class TargetDistribution:
 
     mean: Array  # (n_rows,)
     variance: Array  # (n_rows,) of the function
-    noise_variance: float
+    noise_variance: float | Array  # (n_rows,) if it varies
     degrees_of_freedom: float = np.inf
 
     @property

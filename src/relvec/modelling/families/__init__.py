@@ -10,7 +10,12 @@ from relvec.modelling.families.classes import (
     TwoClasses,
 )
 from relvec.modelling.families.counts import Counts
-from relvec.modelling.families.noises import check_noise, regression_family
+from relvec.modelling.families.noise_levels import NoiseLevels
+from relvec.modelling.families.noises import (
+    check_noise,
+    check_summable,
+    regression_family,
+)
 from relvec.modelling.families.probabilities import Doubt
 from relvec.modelling.families.regression import Regression
 from relvec.modelling.families.schemes import (
@@ -32,6 +37,7 @@ __all__ = [
     "LeftOut",
     "Logit",
     "Mrvm1",
+    "NoiseLevels",
     "PluggedIn",
     "Probit",
     "Regression",
@@ -39,6 +45,7 @@ __all__ = [
     "Softmax",
     "TwoClasses",
     "check_noise",
+    "check_summable",
     "class_family",
     "own_solver",
     "regression_family",

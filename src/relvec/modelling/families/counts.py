@@ -17,6 +17,7 @@ from relvec.typing import AnyArray, Array
 _HALF = 0.5
 _LARGEST = 300.0  # η whose exponential still has a finite square
 _ROUNDING = 1e-9  # of a logarithm that a mode was searched for: no signal
+_STANDARD_ERROR = 0.5  # in nats of all rows
 # Of log rates: none, and from what no count can tell to a factor of e².
 _DISPERSIONS = [0.0, *np.geomspace(1e-3, 4.0, 40).tolist()]
 
@@ -69,7 +70,11 @@ class Counts:
         return self
 
     def calibrated(self, left_out: LeftOut) -> "Counts":
-        """With log rates as uncertain as rows left out ask for."""
+        """With log rates as uncertain as rows left out allow, to half a nat.
+
+        That is one standard error more than what is best for rows left out, whose
+        functions were chosen with them.
+        """
         counts, variance = left_out.targets[:, 0], left_out.variance[:, 0]
         if not counts.any():
             return self
@@ -79,7 +84,9 @@ class Counts:
             found = CountDistribution(rate, variance + dispersion)
             return -float(left_out.weight @ found.log_density(counts))
 
-        return replace(self, dispersion=min(_DISPERSIONS, key=loss))
+        losses = np.array([loss(each) for each in _DISPERSIONS])
+        last = int(np.flatnonzero(losses <= losses.min() + _STANDARD_ERROR)[-1])
+        return replace(self, dispersion=_DISPERSIONS[last])
 
     def as_calibrated(self, likelihood: Likelihood) -> Likelihood:
         return likelihood
