@@ -135,6 +135,19 @@ def classifier(n_classes, offset=0.0, scalers=(), make=RVC, **params):
     return fit(_after(scalers, make(**params)), X, y)
 
 
+def _varying_noise():
+    chance = np.random.default_rng(3)
+    X = chance.uniform(-2, 2, (80, 3))
+    level = 0.05 * 20 ** ((X[:, 0] + 2) / 4)
+    y = np.sin(X[:, 1]) + level * chance.standard_normal(80)
+    return fit(RVR(noise="heteroscedastic", gamma=0.5), X, y)
+
+
+def _counts(**params):
+    X, y = regression()
+    return fit(RVR(noise="poisson", **params), X, np.round(3 * np.exp(y)))
+
+
 def _precomputed(make, data, **params):
     X, y = data
     return fit(make(kernel="precomputed", **params), Gaussian(1.5)(X, X), y)
@@ -220,6 +233,9 @@ def _regressions():
     yield "rvr outputs", partial(_outputs, gamma=0.5)
     yield "rvr outputs apart", partial(_outputs, outputs="independent", gamma=0.5)
     yield "rvr one column", partial(_outputs, 1, gamma=0.5)
+    yield "rvr varying noise", _varying_noise
+    yield "rvr counts", partial(_counts, gamma=0.5)
+    yield "rvr counts, plain", partial(_counts, uncertainty="plain")
 
 
 def _least_squares():

@@ -14,6 +14,7 @@ from relvec.export.plan import Plan
 from relvec.lssvm import LeastSquaresModel
 from relvec.lssvm.dual import DualSpread
 from relvec.modelling import FittedModel, PairwiseModel
+from relvec.modelling.families import Counts
 
 # Relative to sums of absolute values; and to the spread of the targets.
 DOUBLE, SINGLE = 1e-12, 1e-5
@@ -143,7 +144,14 @@ def sizes(model, rows):
 @sizes.register
 def _(model: FittedModel, rows):
     terms = np.abs(model.basis(rows)) @ np.abs(model.posterior.mean.T)
-    return terms.max(axis=1) + abs(model.offset) + gained(model, rows)
+    own = terms.max(axis=1) + abs(model.offset) + gained(model, rows)
+    return own * slopes(model, rows)
+
+
+def slopes(model, rows):
+    """Of targets by latent values: of counts e^η, else one."""
+    counts = isinstance(model.family, Counts)
+    return model.values(rows)[:, 0] if counts else np.ones(len(rows))
 
 
 @sizes.register
@@ -166,7 +174,15 @@ def spreads(model, rows, std):
 @spreads.register
 def _(model: FittedModel, rows, std):
     terms = np.abs(model.basis(rows)) @ np.abs(model.posterior.whitener[0].T)
-    own = np.sqrt(np.sum(terms**2, axis=1) + model.family.noise_variance)
+    variance = np.sum(terms**2, axis=1)
+    if isinstance(model.family, Counts):
+        own = variance + unknown(model, rows)
+        return std + sizes(model, rows) + slopes(model, rows) ** 2 * own / std
+    noise = model.family.noise_variance
+    if model.noise_model is not None:
+        levels = model.noise_model.values(rows)[:, 0]
+        noise = levels * (1 + sizes(model.noise_model, rows))
+    own = np.sqrt(variance + noise)
     return own + unknown(model, rows) / std
 
 

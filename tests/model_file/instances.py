@@ -46,6 +46,15 @@ def regression(n_rows=40, n_features=2):
 
 
 @cache
+def varied(n_rows=80):
+    """With noise from 0.05 to 1."""
+    chance = np.random.default_rng(3)
+    X = chance.uniform(-2, 2, (n_rows, 2))
+    level = 0.05 * 20 ** ((X[:, 0] + 2) / 4)
+    return X, np.sin(X[:, 1]) + level * chance.standard_normal(n_rows)
+
+
+@cache
 def classes(n_classes=3, n_rows=45):
     chance = np.random.default_rng(1)
     y = np.arange(n_rows) % n_classes
@@ -203,6 +212,10 @@ INSTANCES = {
     ),
     "rvr greedy": partial(_rvr, solver=BottomUp(schedule="greedy")),
     "rvr known noise": partial(_rvr, noise_variance=0.01),
+    "rvr counts": lambda: RVR(gamma=0.5, noise="poisson").fit(
+        regression()[0], np.round(3 * np.exp(regression()[1]))
+    ),
+    "rvr varying noise": lambda: RVR(gamma=0.5, noise="heteroscedastic").fit(*varied()),
     "rvr without constant": partial(_rvr, fit_intercept=False),
     "rvr candidates": partial(_rvr, candidates=regression()[0][:10]),
     "rvr partition": partial(_rvr, partition=SplitMerge(), partition_size=15),

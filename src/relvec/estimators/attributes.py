@@ -5,6 +5,8 @@ from typing import Any
 # Only some fits have these; the next fit takes them back.
 OPTIONAL = (
     "accumulated_",
+    "degrees_of_freedom_",
+    "dispersion_",
     "estimators_",
     "kernel_",
     "kernel_weights_",
@@ -13,6 +15,7 @@ OPTIONAL = (
     "feature_relevance_",
     "leave_one_out_error_",
     "n_partitions_",
+    "noise_variance_",
     "partition_history_",
     "partition_size_",
     "sparseness_ratio_",

@@ -169,7 +169,6 @@ class SparseKernelModel(KernelModel):
             blocks,
             survey,
             family,
-            centred=family.labels is None and bool(self.fit_intercept),
             n_drawn=max(MOST_CANDIDATES, 0 if isinstance(size, str) else size),
             candidates=int(self.candidates) if own else None,
             seed=self._seed(),

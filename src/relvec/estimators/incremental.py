@@ -48,6 +48,11 @@ def _has_rows(model: "IncrementalModel") -> bool:
     if model.kernel_learning is not None:
         msg = "partial_fit keeps its dictionary: leave kernel_learning at None"
         raise AttributeError(msg)
+    if getattr(model, "noise", "gaussian") != "gaussian":
+        raise AttributeError(
+            f"partial_fit keeps sums of rows, which noise={model.noise!r} cannot be "
+            "learned from: use noise='gaussian', or fit"
+        )
     return True
 
 

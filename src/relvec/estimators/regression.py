@@ -7,9 +7,16 @@ import numpy as np
 
 from relvec.estimators.incremental import IncrementalModel
 from relvec.estimators.kernel_model import KernelRegressor
-from relvec.evidence import Deadline, check_noise_settings
-from relvec.modelling import OUTPUTS, Monitor, Targets
-from relvec.parameters import check_choice, check_noise_variances
+from relvec.evidence import Deadline
+from relvec.modelling import (
+    OUTPUTS,
+    Monitor,
+    Targets,
+    check_noise,
+    check_summable,
+    fit_varying_noise,
+)
+from relvec.parameters import check_choice
 from relvec.typing import Array
 
 
@@ -91,6 +98,10 @@ Incremental or WorkingSet, optional
         modelled: by the same vectors with one prior precision each, in units of every
         output's noise; or by a model for each output, with vectors, a kernel and a
         noise of its own.
+    noise : {"gaussian", "heteroscedastic", "poisson"}, default="gaussian"
+        Gaussian noise that is the same everywhere, or whose variance has a sparse model
+        of its own if rows left out ask for it. With ``"poisson"`` targets are counts,
+        and the logarithm of their rate is modelled: predictions are rates.
     noise_variance : "estimate", float or list of float, default="estimate"
         Variance of the noise, if it is known, perhaps for each output. An estimate is
         never below 1e-12 of the mean square of the (centred) targets.
@@ -160,11 +171,14 @@ Incremental or WorkingSet, optional
         Precision of the constant's prior; infinite if the constant is not a vector.
     noise_variance_ : float or ndarray of shape (n_outputs,)
         Variance of the noise, corrected by rows that are predicted without themselves;
-        what the evidence has is the last of ``history_["noise_std"]``.
+        what the evidence has is the last of ``history_["noise_std"]``. Of Gaussian
+        noise, as the next; of noise that varies the mean over the training rows.
     degrees_of_freedom_ : float
         Of the Student-t distribution of predictions, with ``solver="variational"``,
         which integrates the noise out, and where fewer than 60 observations are left
         to estimate it from; otherwise infinite, so Gaussian.
+    dispersion_ : float
+        For "poisson", variance of log rates beside that which the model knows of.
     log_evidence_ : float
         Log marginal likelihood with all constants, in the units of ``y``.
     n_iter_ : int
@@ -207,6 +221,7 @@ Incremental or WorkingSet, optional
 
     Examples
     --------
+    >>> import numpy as np
     >>> from relvec import RVR
     >>> from relvec.data import noisy_sinc
     >>> X, y = noisy_sinc(100, seed=0)
@@ -223,6 +238,12 @@ Incremental or WorkingSet, optional
     >>> several = RVR().fit(X, np.column_stack([y, 1 - 2 * y]))
     >>> several.predict(X).shape, several.dual_coef_.shape[0]
     ((100, 2), 2)
+
+    Counts:
+
+    >>> counts = np.random.default_rng(0).poisson(np.exp(2 + y))
+    >>> RVR(noise="poisson").fit(X, counts).predict([[0.0], [4.5]]).round()
+    array([20.,  8.])
     """
 
     def __init__(
@@ -241,6 +262,7 @@ Incremental or WorkingSet, optional
         partition_size: Any = "auto",
         uncertainty: str = "augmented",
         outputs: str = "shared",
+        noise: Any = "gaussian",
         noise_variance: Any = "estimate",
         tol: float = 1e-4,
         max_iter: int = 10_000,
@@ -263,6 +285,7 @@ Incremental or WorkingSet, optional
         self.partition_size = partition_size
         self.uncertainty = uncertainty
         self.outputs = outputs
+        self.noise = noise
         self.noise_variance = noise_variance
         self.tol = tol
         self.max_iter = max_iter
@@ -275,22 +298,24 @@ Incremental or WorkingSet, optional
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_choice("outputs", self.outputs, OUTPUTS)
-        check_noise_variances(self.noise_variance)
-        if not isinstance(self.noise_variance, str):
-            known = f"noise_variance={self.noise_variance!r} is known"
-            check_noise_settings(self._solver(), known)
+        check_noise(self.noise, self.noise_variance, self._solver())
+        if self.partition is not None:
+            check_summable(self.noise)
 
     def _fitted(self, X: Any, y: Any, sample_weight: Any, monitor: Monitor) -> Any:
         deadline, centred = Deadline.after(self.max_seconds), bool(self.fit_intercept)
-        given = self.outputs, self.noise_variance, centred, self._solver()
+        given = self.outputs, self.noise, self.noise_variance, centred, self._solver()
         targets = Targets(*given, self._start)
         family, start = targets.regression()
         if self._goes_elsewhere(X):
+            check_summable(self.noise)
             survey = self._surveyed(X, y, sample_weight, classes=False)
             return self._fitted_elsewhere(X, survey, family, deadline, monitor)
         checks = {"y_numeric": True, "multi_output": True}
         rows, values = self._training_rows(X, y, sample_weight, **checks)
         fit = self._fit_function(self._learning)
+        if self.noise == "heteroscedastic":
+            fit = partial(fit_varying_noise, fit)
         specified = partial(self._specification, rows, deadline=deadline)
         if values.ndim > 1:
             return targets.fitted(fit, specified, rows, values, monitor=monitor)
@@ -335,15 +360,11 @@ Incremental or WorkingSet, optional
         (True, True)
         """
         drawn = self._drawn(X, n, random_state)
-        return drawn if np.ndim(self.intercept_) else drawn[:, :, 0]
+        return np.stack([self.model_.given(one).mean for one in drawn])
 
     def _attributes(self, model: Any) -> dict[str, Any]:
-        noise = getattr(model, "family", model)  # several models have several
-        return {
-            **super()._attributes(model),
-            "noise_variance_": noise.noise_variance,
-            "degrees_of_freedom_": noise.degrees_of_freedom,
-        }
+        family = getattr(model, "family", model)  # several models have several
+        return {**super()._attributes(model), **family.parameters}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -7,7 +7,15 @@ import numpy as np
 
 from relvec.export.coupled import probit_of_covariance, softmax_of_covariance
 from relvec.export.errors import ExportError
-from relvec.export.expressions import Expression, concatenated, constant, matmul, sqrt
+from relvec.export.expressions import (
+    Expression,
+    concatenated,
+    constant,
+    exp,
+    matmul,
+    sqrt,
+    squared,
+)
 from relvec.export.latent import Latent, latent
 from relvec.export.links import (
     doubted,
@@ -36,6 +44,7 @@ from relvec.modelling.coupling import Pairs as PairsOfClasses
 from relvec.modelling.coupling import Rest, VotingPairs
 from relvec.modelling.families import (
     ClassWiseProbit,
+    Counts,
     Logit,
     PluggedIn,
     Probit,
@@ -81,7 +90,24 @@ def _of_family(family: Any, of: Latent, *, std: bool) -> Outputs:
 def _(family: Regression, of: Latent, *, std: bool) -> Outputs:
     if not std:
         return {"mean": of.mean}
-    return {"mean": of.mean, "std": sqrt(of.variance + family.noise_variance)}
+    return {"mean": of.mean, "std": sqrt(of.variance + _noise(of))}
+
+
+def _noise(of: Latent) -> Any:
+    """Its variance, of every row or of all."""
+    found = of.model.noise_model
+    if found is None:
+        return of.model.family.noise_variance
+    return exp(-latent(found, of.pairs).mean) * found.family.factor
+
+
+@_of_family.register
+def _(family: Counts, of: Latent, *, std: bool) -> Outputs:
+    rate = exp(of.mean)
+    if not std:
+        return {"mean": rate}
+    total = rate + (of.variance + family.dispersion) * squared(rate)
+    return {"mean": rate, "std": sqrt(total)}
 
 
 @_of_family.register

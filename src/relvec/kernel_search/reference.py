@@ -14,6 +14,7 @@ from relvec.kernel_learning import GaussianProcess, Proposal, ScalePrior
 from relvec.kernel_search.starts import Distances, given_shape, natural_shape
 from relvec.kernel_search.trials import Trial, Trials
 from relvec.likelihoods import Gaussian, SharedGaussian
+from relvec.modelling import TrainingSet
 from relvec.typing import Array
 
 # Chosen on draws 20 to 29 of the problems of benchmarks/out_of_the_box.py.
@@ -38,6 +39,8 @@ _STEEPER = 3.0
 # Of the leave-one-out errors: a sparse model with larger residuals has not found what
 # there is to be found.
 _FALLS_SHORT = 1.1
+# Of pseudo-observations about the process's own mean, after a first about each row's.
+_EXPANSIONS = 2
 _VERY_FEW = 60  # rows, of which one search is not enough, and several take no time
 _LEAST_ERROR = 1e-12  # of the targets' mean square, as the noise has it
 _SAME_SHAPE = 1.1  # in log ℓ, a factor of three between features
@@ -48,6 +51,7 @@ class Reference:
     """A process on the rows of some trials: its length scales and its errors."""
 
     trials: Trials
+    seen: TrainingSet  # its data as the process sees them
     scales: Array  # (1 or d,)
     mean: Array  # (N, K) of the process at the rows
     errors: Array  # (K,) mean squares of its leave-one-out errors
@@ -56,15 +60,27 @@ class Reference:
 
     @classmethod
     def of(cls, trials: Trials) -> "Reference":
-        """With one length scale or one of each feature, as the settings have it."""
-        data, rows = trials.data, trials.data.table
+        """With one length scale or one of each feature, as the settings have it.
+
+        Where targets are seen about latent values, these are the process's own in the
+        end, as far as a few rounds go.
+        """
+        data, family = trials.data, trials.spec.family
+        found = cls._on(trials, family.regressed(data, None))
+        for _ in range(0 if found.seen is data else _EXPANSIONS):
+            found = cls._on(trials, family.regressed(data, found.mean))
+        return found
+
+    @classmethod
+    def _on(cls, trials: Trials, data: TrainingSet) -> "Reference":
+        rows = data.table
         centre = np.average(data.targets, axis=0, weights=data.weight)
         if data.likelihood.conjugate:
             centre = np.zeros_like(centre)
         values = data.targets - centre
         unit = np.sqrt(np.average(values**2, axis=0, weights=data.weight))
         if not unit.any():
-            return cls._of_nothing(trials)
+            return cls._of_nothing(trials, data)
         unit = np.where(unit > 0, unit, 1.0)
         own, known = data.likelihood.unit, data.likelihood.parameter_ceiling is None
         if own is not None and known:
@@ -74,26 +90,26 @@ class Reference:
         )
         process = replace(
             process,
-            known_noise=_known_noise(trials, unit),
+            known_noise=_known_noise(data, unit),
             relative=own is not None and not known,
         )
-        proposal, found = _proposed(trials, process)
+        proposal, found = _proposed(replace(trials, data=data), process)
         mean = process.mean(proposal, rows) * unit + centre
         # What differs among equal rows, which are one to the process, is an error, too.
         within = 1 - np.average(process.target**2, axis=0, weights=process.weight)
         errors = process.leave_one_out(proposal) + np.maximum(within, 0.0)
         errors = np.maximum(errors, _LEAST_ERROR) * unit**2
         count = len(process.weight)
-        return cls(trials, proposal.scales, mean, errors, found, count)
+        return cls(trials, data, proposal.scales, mean, errors, found, count)
 
     @classmethod
-    def _of_nothing(cls, trials: Trials) -> "Reference":
+    def _of_nothing(cls, trials: Trials, data: TrainingSet) -> "Reference":
         """Where targets do not vary."""
         seed, rows = trials.data.rows.seed, trials.seen_rows
         distances = Distances.of(rows, given_shape(trials.template), seed)
-        targets = trials.data.targets
+        targets = data.targets
         scales, errors = distances.centre * distances.shape, np.ones(targets.shape[1])
-        return cls(trials, scales, targets, errors, False, len(targets))
+        return cls(trials, data, scales, targets, errors, False, len(targets))
 
     @property
     def by_feature(self) -> bool:
@@ -104,7 +120,7 @@ class Reference:
         """Whether residuals are larger than errors need be, or rows very few."""
         if not self.found:
             return False
-        residuals = self._mean_square(self.trials.data.targets - self._expected(trial))
+        residuals = self._mean_square(self.seen.targets - self._expected(trial))
         return self.n_rows <= _VERY_FEW or residuals > _FALLS_SHORT
 
     def distance(self, trial: Trial) -> float:
@@ -113,12 +129,14 @@ class Reference:
 
     def _expected(self, trial: Trial) -> Array:
         data, model = self.trials.data, trial.model
+        if self.seen.likelihood.conjugate:
+            return model.predictor(data.table)
         mean, variance = model.latent(data.table)
         return model.family.expected(mean - data.offset, variance)
 
     def _mean_square(self, differences: Array) -> float:
         """In those of the errors of the process."""
-        weight, errors = self.trials.data.weight, self.errors
+        weight, errors = self.seen.weight, self.errors
         squares = np.average(differences**2, axis=0, weights=weight)
         if self.trials.data.likelihood.unit is not None:
             return float(np.mean(squares / errors))  # outputs have units of their own
@@ -128,7 +146,7 @@ class Reference:
         """Models that say what the process says, to within a part of its errors."""
         if self.trials.spec.solver.begins_with_all is not None:
             return []
-        conjugate = self.trials.data.likelihood.conjugate
+        conjugate = self.seen.likelihood.conjugate
         parts = _WITHIN if conjugate else _WITHIN_OF_CLASSES
         return [self._projected(part) for part in parts if not self.trials.ended]
 
@@ -136,21 +154,20 @@ class Reference:
         data = self.trials.data
         kind = Gaussian if data.likelihood.unit is None else SharedGaussian
         likelihood = kind(1 / (part * self.errors), estimated=False)
-        projected = replace(data, targets=self.mean, likelihood=likelihood)
+        projected = replace(self.seen, targets=self.mean, likelihood=likelihood)
         trial = self.trials.unjudged(self.scales, projected)
         fit = trial.model.fit
-        noise, alpha = data.likelihood, fit.posterior.prior_precision
-        if noise.conjugate:
-            noise = noise.with_parameters(-np.log(self.errors))
-        else:
+        noise = data.likelihood.with_parameters(-np.log(self.errors))
+        alpha = fit.posterior.prior_precision
+        if not self.seen.likelihood.conjugate:
             alpha = alpha / _STEEPER**2
         posterior = replace(fit.posterior, prior_precision=alpha)
         fit = replace(fit, likelihood=noise, posterior=posterior)
         return replace(trial, model=replace(trial.model, fit=fit))
 
 
-def _known_noise(trials: Trials, unit: Array) -> float | None:
-    likelihood = trials.data.likelihood
+def _known_noise(data: TrainingSet, unit: Array) -> float | None:
+    likelihood = data.likelihood
     if not likelihood.conjugate or likelihood.parameter_ceiling is not None:
         return None
     return float(np.mean((likelihood.scale / unit) ** 2))

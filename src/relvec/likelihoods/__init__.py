@@ -11,8 +11,10 @@ from relvec.likelihoods.base import (
 from relvec.likelihoods.bernoulli import Bernoulli
 from relvec.likelihoods.gaussian import Gaussian, gaussian_noise, root_mean_square
 from relvec.likelihoods.held_observations import HeldObservations
+from relvec.likelihoods.log_precision import LogPrecision
 from relvec.likelihoods.matched_probit import MatchedProbit
 from relvec.likelihoods.multinomial_probit import MultinomialProbit
+from relvec.likelihoods.poisson import Poisson
 from relvec.likelihoods.shared_gaussian import SharedGaussian
 from relvec.likelihoods.softmax import Softmax
 
@@ -21,9 +23,11 @@ __all__ = [
     "Gaussian",
     "HeldObservations",
     "Likelihood",
+    "LogPrecision",
     "MatchedProbit",
     "Matching",
     "MultinomialProbit",
+    "Poisson",
     "PseudoObservations",
     "SharedGaussian",
     "Softmax",

@@ -1,4 +1,4 @@
-"""What likelihoods of classes have in common: no unit and no parameters."""
+"""What likelihoods of classes and counts have in common: no unit, no parameters."""
 
 from collections.abc import Callable
 from typing import Self

@@ -1,5 +1,6 @@
 """Whether the parts of a model from a file belong together."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -38,6 +39,8 @@ from relvec.modelling.families.classes import (
     Probit,
     TwoClasses,
 )
+from relvec.modelling.families.counts import Counts
+from relvec.modelling.families.noise_levels import NoiseLevels
 from relvec.modelling.families.probabilities import Doubt
 from relvec.modelling.same_functions import Pruned
 from relvec.posterior import CoupledPosterior, Posterior
@@ -80,9 +83,12 @@ def checked_fitted(model: FittedModel) -> FittedModel:
         check_surroundings(model.surroundings, n_outputs, size, n_features)
     if model.residuals is not None:
         check_residuals(model.residuals)
-    if isinstance(model.family, Regression):
+    if model.noise_model is not None:
+        model = replace(model, noise_model=_checked_noise_model(model))
+    if fit.likelihood is not None:
         return model
-    likelihood = model.family.likelihood  # type: ignore[attr-defined]
+    nothing = np.empty((0, n_outputs)), np.empty(0)
+    likelihood = model.family.starting_likelihood(*nothing, model.offset)
     return replace(model, fit=replace(fit, likelihood=likelihood))
 
 
@@ -105,6 +111,15 @@ def checked_independent(model: IndependentModel) -> IndependentModel:
         expected.is_a("its family", one.family, Regression)
     _check_together(models, model.first_kernels, model.remarks)
     return replace(model, models=models)
+
+
+def _checked_noise_model(model: FittedModel) -> FittedModel:
+    expected.is_a("the family of a model with noise", model.family, Regression)
+    noise = expected.is_a("noise_model", model.noise_model, FittedModel)
+    expected.is_a("the family of its noise", noise.family, NoiseLevels)
+    if noise.features != model.features:
+        raise expected.refuse("features", "the same of mean and noise")
+    return checked_fitted(noise)
 
 
 def checked_pairwise(model: PairwiseModel) -> PairwiseModel:
@@ -142,13 +157,10 @@ def _check_together(
 
 def _check_family(family: Any) -> int:
     """How many outputs it has."""
-    expected.is_a("family", family, Regression, SeveralOutputs, *_CLASSES)
-    if isinstance(family, SeveralOutputs):
-        return _check_several(family)
-    if isinstance(family, Regression):
-        check_noise(family)
-        return 1
-    return _check_classes(family)
+    expected.is_a("family", family, *_NUMBERS, *_CLASSES)
+    if family.labels is not None:
+        return _check_classes(family)
+    return _NUMBERS[type(family)](family) or 1
 
 
 def check_noise(family: Regression) -> None:
@@ -175,6 +187,20 @@ def _check_several(family: SeveralOutputs) -> int:
     elif begun is not None:
         expected.number("initial_noise_variance", begun, 0.0)
     return size
+
+
+def _check_counts(family: Counts) -> None:
+    expected.flag("centred", family.centred)
+    expected.number("dispersion", family.dispersion, 0.0)
+
+
+# Families of targets that are numbers, what is asked of each, and how many outputs.
+_NUMBERS: dict[type[Any], Callable[[Any], int | None]] = {
+    Counts: _check_counts,
+    NoiseLevels: lambda family: expected.positive("factor", family.factor),
+    Regression: check_noise,
+    SeveralOutputs: _check_several,
+}
 
 
 def _check_classes(family: ClassFamily) -> int:

@@ -41,6 +41,8 @@ from relvec.modelling.families.classes import (
     Probit,
     TwoClasses,
 )
+from relvec.modelling.families.counts import Counts
+from relvec.modelling.families.noise_levels import NoiseLevels
 from relvec.modelling.families.probabilities import Doubt
 from relvec.modelling.residuals import Residuals
 from relvec.modelling.surroundings import Surroundings
@@ -84,6 +86,8 @@ _SETTINGS: dict[str, Any] = {
     "settings.WorkingSet": WorkingSet,
 }
 _FAMILIES: dict[str, Any] = {
+    "family.Counts": Counts,
+    "family.NoiseLevels": NoiseLevels,
     "family.Regression": Regression,
     "family.SeveralOutputs": SeveralOutputs,
     "family.TwoClasses": TwoClasses,

@@ -21,12 +21,16 @@ from relvec.modelling.families import (
     SINGLE_MODELS,
     Family,
     Mrvm1,
+    OneTarget,
     Regression,
     Scheme,
     SeveralOutputs,
     Softmax,
+    check_noise,
+    check_summable,
     class_family,
     own_solver,
+    regression_family,
 )
 from relvec.modelling.fit import (
     fit,
@@ -70,6 +74,7 @@ from relvec.modelling.training_rows import (
 )
 from relvec.modelling.training_set import TrainingSet
 from relvec.modelling.trial_rows import known_places, trial_rows
+from relvec.modelling.varying_noise import fit_varying_noise
 
 __all__ = [
     "AT_ROWS",
@@ -95,6 +100,7 @@ __all__ = [
     "Mrvm1",
     "OnRows",
     "OneAgainstOne",
+    "OneTarget",
     "PairwiseModel",
     "PartitionSummary",
     "Regression",
@@ -111,6 +117,8 @@ __all__ = [
     "TrainingSet",
     "calibrated",
     "check_magnitude",
+    "check_noise",
+    "check_summable",
     "class_family",
     "coupling_for",
     "equal_pairs",
@@ -120,6 +128,7 @@ __all__ = [
     "fit_candidates",
     "fit_pairwise",
     "fit_problem",
+    "fit_varying_noise",
     "fit_with_learned",
     "heard",
     "in_arrays",
@@ -132,6 +141,7 @@ __all__ = [
     "logger",
     "maximised",
     "own_solver",
+    "regression_family",
     "remark_on_lost_classes",
     "silent",
     "targets_of",

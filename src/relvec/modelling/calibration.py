@@ -52,6 +52,7 @@ def calibrated(
         n_parameters=float(np.mean(model.posterior.effective_parameters)),
         n_functions=seen.functions.shape[1],
         n_observations=model.fit.n_observations,
+        offset=model.offset,
     )
     estimated = model.fit.likelihood.parameter_ceiling is not None
     if not (estimated and noise_has_prior(spec.solver)):

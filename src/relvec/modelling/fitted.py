@@ -77,6 +77,7 @@ class FittedModel:
     partition: PartitionSummary | None = None  # if it was fitted by parts
     surroundings: Surroundings | None = None  # what is not known far from the data
     residuals: Residuals | None = None  # of rows left out, if they are known
+    noise_model: "FittedModel | None" = None  # of targets' variances, if these vary
 
     def __getstate__(self) -> dict[str, Any]:
         # What is cached is made again.
@@ -109,10 +110,10 @@ class FittedModel:
         return self.surroundings.joined(X, functions, *moments)
 
     def values(self, X: AnyArray | RowBlocks) -> Array:
-        """The mean of η alone, which takes less."""
+        """Targets by the mean of η alone, which takes less; of classes η itself."""
         if is_row_blocks(X):
             return np.concatenate([self.values(block.X) for block in X])
-        return self._means(np.asarray(X), self.offset)
+        return self.family.response(self._means(np.asarray(X), self.offset))
 
     def predicted(self, X: AnyArray | RowBlocks) -> Array:
         """The same in the shape that targets had."""
@@ -137,7 +138,10 @@ class FittedModel:
 
     def predictive(self, X: AnyArray | RowBlocks) -> Any:
         """The distribution of the targets of some rows, by the family."""
-        return self.family.predictive(*latent_of(self, X))
+        found = self.family.predictive(*latent_of(self, X))
+        if self.noise_model is None:
+            return found
+        return replace(found, noise_variance=self.noise_model.values(X)[:, 0])
 
     def drawn(self, X: AnyArray, count: int, chance: np.random.Generator) -> Array:
         """Functions η drawn from the posterior, (count, n_rows, outputs)."""

@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from relvec.data import RowBlocks
-from relvec.modelling.families import Regression
 from relvec.modelling.fitted import FittedModel
 from relvec.modelling.monitor import Monitor, logger, silent
 from relvec.modelling.predictive import TargetDistribution
@@ -23,7 +22,7 @@ def fit_independent(
     spec: Specification,
     rows: TrainingRows,
     y: AnyArray,
-    families: list[Regression],
+    families: list[Any],
     *,
     starts: list[FittedModel | None],
     monitor: Monitor = silent,
@@ -62,23 +61,16 @@ class IndependentModel(SeveralModels):
         return None
 
     @property
-    def noise_variance(self) -> Array:
-        """(K,)."""
-        return self._of_families("noise_variance")
-
-    @property
-    def degrees_of_freedom(self) -> Array:
-        """(K,)."""
-        return self._of_families("degrees_of_freedom")
+    def parameters(self) -> dict[str, Any]:
+        """Of all families, by their names."""
+        each = [one.family.parameters for one in self.models]
+        return {name: np.array([one[name] for one in each]) for name in each[0]}
 
     @property
     def residuals(self) -> Residuals | None:
         """Of all outputs, if rows were left out of each."""
         each = [one.residuals for one in self.models if one.residuals is not None]
         return Residuals.of_outputs(each) if len(each) == len(self.models) else None
-
-    def _of_families(self, name: str) -> Array:
-        return np.array([getattr(one.family, name) for one in self.models])
 
     def values(self, X: AnyArray | RowBlocks) -> Array:
         """The mean of η alone (n_rows, n_models)."""
@@ -89,6 +81,11 @@ class IndependentModel(SeveralModels):
     def predictive(self, X: AnyArray | RowBlocks) -> "SideBySide":
         """The distribution of the targets of some rows."""
         return SideBySide(tuple(one.predictive(X) for one in self.models))
+
+    def given(self, values: Array) -> "SideBySide":
+        """The distribution of targets where latent values (n_rows, K) are known."""
+        parts = zip(self.models, values.T, strict=True)
+        return SideBySide(tuple(one.given(part[:, None]) for one, part in parts))
 
     def start_for(self, key: Any) -> FittedModel | None:
         """The model of an output, if there is one."""

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from relvec.evidence import Solver
-from relvec.modelling.families import Regression, SeveralOutputs
+from relvec.modelling.families import SeveralOutputs, regression_family
 from relvec.modelling.fitted import FittedModel
 from relvec.modelling.independent import IndependentModel, fit_independent
 from relvec.modelling.monitor import Monitor
@@ -23,12 +23,13 @@ class Targets:
     """What is known of real targets before they are seen."""
 
     outputs: str  # one of the above
+    noise: str  # by its name
     noise_variance: Any  # "estimate", or a number, or one for each output
     centred: bool
     solver: Solver
     start: Callable[..., FittedModel | None]  # of an output, or of all together
 
-    def regression(self) -> tuple[Regression, FittedModel | None]:
+    def regression(self) -> tuple[Any, FittedModel | None]:
         """The family of one target, and the earlier model that a fit begins with."""
         start = self._alike(())
         return self._of_one(self.noise_variance, start), start
@@ -46,7 +47,7 @@ class Targets:
         size = y.shape[1]
         self._check_noise(size)
         if self.outputs == "shared":
-            self._check_solver(size)
+            self._check_shared(size)
             start = self._alike((size,))
             begun: Any = self.solver.initial_noise_variance
             begun = begun if start is None else start.fit.likelihood.scale**2
@@ -54,22 +55,28 @@ class Targets:
             data = family.encoded(rows, y)
             return fit(specified(family), data, start=start, monitor=monitor)
         noise = np.broadcast_to(np.asarray(self.noise_variance, dtype=object), size)
-        starts = [self.start(number) for number in range(size)]
+        starts = [self._of_kind(self.start(number)) for number in range(size)]
         each = [self._of_one(*pair) for pair in zip(noise, starts, strict=True)]
         spec = specified(each[0])
         return fit_independent(fit, spec, rows, y, each, starts=starts, monitor=monitor)
 
-    def _of_one(self, noise_variance: Any, start: FittedModel | None) -> Regression:
+    def _of_one(self, noise_variance: Any, start: FittedModel | None) -> Any:
         begun = self.solver.initial_noise_variance
         if start is not None:
             begun = float(start.fit.likelihood.scale[0] ** 2)
-        return Regression(noise_variance, self.centred, begun)
+        return regression_family(self.noise, noise_variance, self.centred, begun)
 
     def _alike(self, shape: tuple[int, ...]) -> FittedModel | None:
-        """The earlier model, if its targets had this shape."""
+        """The earlier model, if its targets had this shape and this kind of noise."""
         start = self.start()
         known = start is not None and np.shape(start.intercept) == shape
-        return start if known else None
+        return self._of_kind(start) if known else None
+
+    def _of_kind(self, start: FittedModel | None) -> FittedModel | None:
+        """Weights of another kind of target are those of something else."""
+        wanted = regression_family(self.noise, "estimate", self.centred)
+        alike = start is not None and isinstance(start.family, type(wanted))
+        return start if alike else None
 
     def _check_noise(self, size: int) -> None:
         given = np.size(self.noise_variance)
@@ -79,8 +86,14 @@ class Targets:
                 "one for each, or one for all"
             )
 
-    def _check_solver(self, size: int) -> None:
-        """Refuse a prior that is not in units of the noise."""
+    def _check_shared(self, size: int) -> None:
+        """Refuse other noise, and a prior that is not in units of the noise."""
+        if self.noise != "gaussian":
+            raise ValueError(
+                f"noise={self.noise!r} is that of one target, and y has {size} outputs "
+                "that share their vectors: set outputs='independent', or "
+                "noise='gaussian'"
+            )
         prior = self.solver.prior
         told = prior.a or prior.b or prior.c or prior.d
         integrated = np.isfinite(self.solver.noise_freedom(1.0))

@@ -4,11 +4,16 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.special import expit
+from scipy.special import betaln, expit, xlogy
+from scipy.stats import nbinom
 from scipy.stats import t as student_t
 
 from relvec.parameters import check_fraction
 from relvec.typing import AnyArray, Array
+
+# Of the logarithm of a rate: less is none, and with more the upper quantiles of a gamma
+# distribution of given mean would fall again.
+_LOG_VARIANCES = 1e-12, 5.0
 
 
 @dataclass(frozen=True)
@@ -17,7 +22,7 @@ class TargetDistribution:
 
     mean: Array  # (n_rows,)
     variance: Array  # (n_rows,) of the function
-    noise_variance: float
+    noise_variance: float | Array  # (n_rows,) if it varies
     degrees_of_freedom: float = np.inf
 
     @property
@@ -33,6 +38,39 @@ class TargetDistribution:
         quantile = student_t.ppf(0.5 + coverage / 2, freedom)
         half = quantile * np.sqrt(self.variance + noise)
         return self.mean - half, self.mean + half
+
+
+@dataclass(frozen=True)
+class CountDistribution:
+    """Of counts whose rate is uncertain: negative binomial.
+
+    A gamma distribution of shape 1/v and mean e^m is, as one of the rate's logarithm,
+    about N(m, v) by Laplace's approximation, which is all that a model tells of it.
+    """
+
+    mean: Array  # (n_rows,) e^m
+    variance: Array  # (n_rows,) v, of the logarithm
+
+    def log_density(self, counts: Array) -> Array:
+        """log p (n_rows,), for numbers in between, too."""
+        k, y = 1 / np.maximum(self.variance, _LOG_VARIANCES[0]), counts
+        total = self.mean + k
+        chosen = -np.log(k + y) - betaln(k, y + 1)
+        spread = k * np.log1p(self.mean / k)
+        return np.asarray(chosen + xlogy(y, self.mean) - y * np.log(total) - spread)
+
+    @property
+    def std(self) -> Array:
+        """Standard deviation of the counts."""
+        return np.sqrt(self.mean + self.variance * self.mean**2)
+
+    def interval(self, level: float) -> tuple[Array, Array]:
+        """Whole numbers between which a count is with at least that probability."""
+        check_fraction("level", level)
+        v = np.clip(self.variance, *_LOG_VARIANCES)
+        counts = nbinom(1 / v, 1 / (1 + v * self.mean))
+        lower, upper = 0.5 - level / 2, 0.5 + level / 2
+        return np.asarray(counts.ppf(lower)), np.asarray(counts.ppf(upper))
 
 
 def variance_factor(degrees_of_freedom: float) -> float:

@@ -131,7 +131,6 @@ class RowsElsewhere:
         survey: Survey,
         family: Family,
         *,
-        centred: bool,
         n_drawn: int,
         candidates: int | None,
         seed: int,
@@ -142,7 +141,7 @@ class RowsElsewhere:
         that is not for us to choose.
         """
         spread = survey.targets
-        offset = spread.mean if centred else 0.0
+        offset = family.offset(spread.mean, spread.weight)
         # Two targets with the mean and the variance of all.
         std, middle = np.sqrt(spread.variance), spread.mean - offset
         if std <= _ROUNDING * abs(spread.mean):

@@ -116,11 +116,13 @@ def _score(
     stratum: Indices,
     chance: Array,
 ) -> Array:
-    """The error, or of classes one where it is wrong; in an order by chance."""
+    """How improbable it is, or of classes one where it is wrong; then by chance."""
     if not len(rows):
         return np.empty(0)
     if strata.codes is None:
-        return np.abs(rows.targets - model.predictor(rows.table)).max(axis=1)
+        mean = model.predictor(rows.table)
+        nothing = np.zeros_like(mean)
+        return -rows.likelihood.log_predictive(rows.targets, mean, nothing)
     expected = model.family.expected(*model.latent(rows.table))
     predicted = _nearest(expected, strata.codes)
     return (predicted != stratum) + chance

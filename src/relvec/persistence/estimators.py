@@ -16,12 +16,7 @@ from relvec.model_file import (
     checked_least_squares,
     checked_pairwise,
 )
-from relvec.modelling import (
-    FittedModel,
-    IndependentModel,
-    PairwiseModel,
-    Regression,
-)
+from relvec.modelling import FittedModel, IndependentModel, PairwiseModel
 from relvec.persistence.params import check_names
 
 _CENTRES = ("candidates", "landmarks")  # parameters that may be tables
@@ -30,6 +25,7 @@ _LATER: dict[str, Any] = {
     "uncertainty": "plain",
     "class_weight": None,
     "outputs": "shared",
+    "noise": "gaussian",
 }
 
 
@@ -41,7 +37,7 @@ def _sparse(model: Any, *, classes: bool) -> Any:
     if type(model) is not FittedModel:
         raise ModelFileError("the model is of another kind than its estimator")
     found = checked_fitted(model)
-    if isinstance(found.family, Regression) == classes:
+    if (found.labels is not None) != classes:
         raise ModelFileError("the model is of other targets than its estimator")
     return found
 

@@ -1,6 +1,6 @@
 """From targets to a likelihood, and from latent values to a predictive distribution."""
 
-from relvec.modelling.families.base import Family, LeftOut
+from relvec.modelling.families.base import Family, LeftOut, OneTarget
 from relvec.modelling.families.classes import (
     ClassFamily,
     ClassWiseProbit,
@@ -8,6 +8,13 @@ from relvec.modelling.families.classes import (
     PluggedIn,
     Probit,
     TwoClasses,
+)
+from relvec.modelling.families.counts import Counts
+from relvec.modelling.families.noise_levels import NoiseLevels
+from relvec.modelling.families.noises import (
+    check_noise,
+    check_summable,
+    regression_family,
 )
 from relvec.modelling.families.probabilities import Doubt
 from relvec.modelling.families.regression import Regression
@@ -25,11 +32,14 @@ __all__ = [
     "SINGLE_MODELS",
     "ClassFamily",
     "ClassWiseProbit",
+    "Counts",
     "Doubt",
     "Family",
     "LeftOut",
     "Logit",
     "Mrvm1",
+    "NoiseLevels",
+    "OneTarget",
     "PluggedIn",
     "Probit",
     "Regression",
@@ -37,6 +47,9 @@ __all__ = [
     "SeveralOutputs",
     "Softmax",
     "TwoClasses",
+    "check_noise",
+    "check_summable",
     "class_family",
     "own_solver",
+    "regression_family",
 ]

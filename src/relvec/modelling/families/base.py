@@ -1,7 +1,7 @@
 """What every family of targets has to say."""
 
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol, Self
 
 from relvec.likelihoods import Likelihood
 from relvec.modelling.residuals import Residuals
@@ -22,6 +22,7 @@ class LeftOut:
     n_functions: int  # of the model
     n_parameters: float  # of these, effective, for each output
     n_observations: float  # that it was fitted to
+    offset: Array | float = 0.0  # that latent values are less
 
     def errors(self, *, centred: bool) -> Array:
         """Of targets (N, outputs), which were perhaps centred by their mean."""
@@ -50,6 +51,10 @@ class Family(Protocol):
         """Of classes, if targets are such."""
 
     @property
+    def parameters(self) -> dict[str, Any]:
+        """Of the noise, by the names of an estimator's attributes."""
+
+    @property
     def price(self) -> float:
         """Nats of evidence that a function has to be worth in the end."""
 
@@ -65,6 +70,9 @@ class Family(Protocol):
     def in_units(self) -> "Family":
         """The same of targets that are measured in these; or itself."""
 
+    def offset(self, mean: float, weight: float) -> float:
+        """What latent values are centred by, for targets of this mean and weight."""
+
     def targets(self, y: AnyArray, offset: Any) -> Array:
         """Targets as given as those of outputs (N, outputs), less an offset."""
 
@@ -75,6 +83,13 @@ class Family(Protocol):
 
     def encoded(self, rows: TrainingRows, y: AnyArray) -> TrainingSet:
         """Rows with their targets as the outputs of a likelihood."""
+
+    def regressed(self, data: TrainingSet, latent: Array | None) -> TrainingSet:
+        """The data as a Gaussian process is to see them: real numbers, with noise.
+
+        For some that is about latent values (N, outputs) less the offset, if these are
+        known already; for others it is the data themselves.
+        """
 
     def fitted(self, likelihood: Likelihood, noise_freedom: float) -> "Family":
         """The same with the parameters that were found."""
@@ -104,8 +119,49 @@ class Family(Protocol):
     def expected(self, mean: Array, variance: Array) -> Array:
         """Outputs (N, outputs) to be expected for latent values."""
 
+    def response(self, latent: Array) -> Array:
+        """Targets to be expected (N, outputs), by means of latent values alone."""
+
     def predictive(self, mean: Array, variance: Array) -> Any:
         """The distribution of targets for latent values (N, outputs).
 
         If they are coupled, covariances (N, outputs, outputs) stand for variances.
         """
+
+
+class OneTarget:
+    """What a family of one target for each row says unless it has its own word."""
+
+    labels: ClassVar[None] = None
+    price: ClassVar[float] = 0.0
+    coupled: ClassVar[bool] = False
+
+    @property
+    def units(self) -> Array | None:
+        return None
+
+    @property
+    def in_units(self) -> Self:
+        return self
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        return {}
+
+    def fitted(self, likelihood: Likelihood, noise_freedom: float) -> Self:
+        return self
+
+    def calibrated(self, left_out: LeftOut) -> Self:
+        return self
+
+    def as_calibrated(self, likelihood: Likelihood) -> Likelihood:
+        return likelihood
+
+    def residuals(self, left_out: LeftOut) -> Residuals | None:
+        return None
+
+    def prior_mean(self, left_out: LeftOut, at: Array, variance: Array) -> Array | None:
+        return None
+
+    def output_weights(self, mean: Array) -> Array:
+        return mean[0]

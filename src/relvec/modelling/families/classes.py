@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.optimize import root
@@ -63,6 +63,13 @@ class ClassFamily(ABC):
         """(N, outputs) for indices of classes."""
         return np.eye(len(self.labels))[indices]
 
+    @property
+    def parameters(self) -> dict[str, Any]:
+        return {}
+
+    def offset(self, mean: float, weight: float) -> float:
+        return 0.0
+
     def targets(self, y: AnyArray, offset: float) -> Array:
         return self.outputs(np.searchsorted(self.labels, y))
 
@@ -73,6 +80,9 @@ class ClassFamily(ABC):
 
     def encoded(self, rows: TrainingRows, y: AnyArray) -> TrainingSet:
         return TrainingSet(rows, self.outputs(y), self.likelihood)
+
+    def regressed(self, data: TrainingSet, latent: Array | None) -> TrainingSet:
+        return data
 
     def fitted(self, likelihood: Likelihood, noise_freedom: float) -> "ClassFamily":
         return self
@@ -125,6 +135,9 @@ class ClassFamily(ABC):
     def expected(self, mean: Array, variance: Array) -> Array:
         p = self.predictive(mean, variance).probabilities
         return p @ self.outputs(np.arange(len(self.labels)))
+
+    def response(self, latent: Array) -> Array:
+        return latent
 
     def predictive(self, mean: Array, variance: Array) -> "LatentClasses":
         return LatentClasses(self.labels, self, mean, variance)

@@ -1,12 +1,12 @@
 """Real targets with Gaussian noise."""
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from relvec.likelihoods import Gaussian, Likelihood, gaussian_noise
-from relvec.modelling.families.base import LeftOut
+from relvec.modelling.families.base import LeftOut, OneTarget
 from relvec.modelling.families.noise import corrected_noise
 from relvec.modelling.predictive import TargetDistribution, variance_factor
 from relvec.modelling.residuals import Residuals
@@ -17,7 +17,7 @@ from relvec.typing import AnyArray, Array
 
 
 @dataclass(frozen=True)
-class Regression:
+class Regression(OneTarget):
     """y = f(x) + ε, ε Gaussian; of unknown variance by default."""
 
     noise_variance: float | str = "estimate"
@@ -25,26 +25,16 @@ class Regression:
     initial_noise_variance: float | None = None
     degrees_of_freedom: float = np.inf  # of a noise that is integrated out
     estimated: bool = False  # whether the noise was
-    labels: ClassVar[None] = None
-    price: ClassVar[float] = 0.0
-    coupled: ClassVar[bool] = False
 
-    @property
-    def units(self) -> Array | None:
-        return None
-
-    @property
-    def in_units(self) -> "Regression":
-        return self
+    def offset(self, mean: float, weight: float) -> float:
+        return mean if self.centred else 0.0
 
     def targets(self, y: AnyArray, offset: Any) -> Array:
         return centred_targets(as_floats("y", y, 1), offset)[:, None]
 
     def encoded(self, rows: TrainingRows, y: AnyArray) -> TrainingSet:
-        values = as_floats("y", y, 1)
-        offset = 0.0
-        if self.centred:
-            offset = float((values * rows.weight).sum() / rows.weight.sum())
+        values, total = as_floats("y", y, 1), rows.weight.sum()
+        offset = self.offset(float((values * rows.weight).sum() / total), total)
         targets = self.targets(values, offset)
         noise = self.starting_likelihood(targets, rows.weight, offset)
         return TrainingSet(rows, targets, noise, offset)
@@ -54,6 +44,9 @@ class Regression:
     ) -> Gaussian:
         initial = self.initial_noise_variance
         return gaussian_noise(targets, weight, self.noise_variance, offset, initial)
+
+    def regressed(self, data: TrainingSet, latent: Array | None) -> TrainingSet:
+        return data
 
     def fitted(self, likelihood: Likelihood, noise_freedom: float) -> "Regression":
         assert isinstance(likelihood, Gaussian)
@@ -91,14 +84,18 @@ class Regression:
         promised = self.predictive(left_out.mean, left_out.variance).std
         return Residuals.of(errors, promised, left_out.weight)
 
-    def prior_mean(self, left_out: LeftOut, at: Array, variance: Array) -> Array | None:
-        return None
-
-    def output_weights(self, mean: Array) -> Array:
-        return mean[0]
-
     def expected(self, mean: Array, variance: Array) -> Array:
         return mean
+
+    def response(self, latent: Array) -> Array:
+        return latent
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        return {
+            "noise_variance_": self.noise_variance,
+            "degrees_of_freedom_": self.degrees_of_freedom,
+        }
 
     def predictive(self, mean: Array, variance: Array) -> TargetDistribution:
         assert not isinstance(self.noise_variance, str)
