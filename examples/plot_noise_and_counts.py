@@ -34,7 +34,7 @@ fig, axes = plt.subplots(
 )
 titles = ('noise="gaussian"', 'noise="heteroscedastic"')
 for axis, title, model in zip(axes, titles, (constant, varying), strict=True):
-    lower, upper = model.predict_interval(line, level=0.9)
+    lower, upper = model.predict_interval(line, coverage=0.9)
     axis.fill_between(line[:, 0], lower, upper, color="C0", alpha=0.2, lw=0)
     axis.plot(line, model.predict(line), color="C0", lw=2)
     axis.plot(time, head, ".", color="0.4", ms=4)
@@ -62,7 +62,7 @@ calls = rng.poisson(rate)
 counts = RVR(noise="poisson").fit(hours[:, None], calls)
 
 day = np.linspace(0, 24, 241)[:, None]
-lower, upper = counts.predict_interval(day, level=0.9)
+lower, upper = counts.predict_interval(day, coverage=0.9)
 fig, axis = plt.subplots(figsize=(7, 3.4), layout="constrained")
 axis.fill_between(
     day[:, 0], lower, upper, step="mid", color="C1", alpha=0.25, lw=0, label="90 %"

@@ -44,7 +44,7 @@ def test_the_rate_is_found(model):
 
 
 def test_intervals_hold_as_many_counts_as_they_say(model):
-    lower, upper = model.predict_interval(NEW, level=0.9)
+    lower, upper = model.predict_interval(NEW, coverage=0.9)
 
     assert np.array_equal(lower, np.round(lower))
     assert np.all(lower >= 0)

@@ -43,7 +43,7 @@ def test_the_noise_is_found_where_it_is(model):
 
 
 def test_intervals_hold_what_they_should_everywhere(model):
-    lower, upper = model.predict_interval(NEW, level=0.9)
+    lower, upper = model.predict_interval(NEW, coverage=0.9)
     covered = (lower < NEW_Y) & (upper > NEW_Y)
     for third in np.array_split(np.argsort(NEW[:, 0]), 3):
         assert 0.83 < covered[third].mean() < 0.96

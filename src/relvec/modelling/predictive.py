@@ -64,12 +64,12 @@ class CountDistribution:
         """Standard deviation of the counts."""
         return np.sqrt(self.mean + self.variance * self.mean**2)
 
-    def interval(self, level: float) -> tuple[Array, Array]:
+    def interval(self, coverage: float) -> tuple[Array, Array]:
         """Whole numbers between which a count is with at least that probability."""
-        check_fraction("level", level)
+        check_fraction("coverage", coverage)
         v = np.clip(self.variance, *_LOG_VARIANCES)
         counts = nbinom(1 / v, 1 / (1 + v * self.mean))
-        lower, upper = 0.5 - level / 2, 0.5 + level / 2
+        lower, upper = 0.5 - coverage / 2, 0.5 + coverage / 2
         return np.asarray(counts.ppf(lower)), np.asarray(counts.ppf(upper))
 
 
