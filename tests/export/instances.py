@@ -172,12 +172,6 @@ def _one_vector():
     return fit(RVR(kernel=Gaussian(1.5), candidates=X[:1]), X, y)
 
 
-def _outputs(n_outputs=3, **params):
-    X, y = regression()
-    several = np.column_stack([y, 10 * X[:, 0] + y, y**2])[:, :n_outputs]
-    return fit(RVR(**params), X, several)
-
-
 def cancelling(offset=0.0):
     """Hardly any noise, and a wide kernel: weights are huge, and cancel."""
     X = np.random.default_rng(1).uniform(-1, 1, (60, 2))
@@ -230,9 +224,6 @@ def _regressions():
     yield "rvr precomputed", partial(_precomputed, RVR, regression())
     yield "rvr constant", partial(_constant, RVR)
     yield "rvr one vector", _one_vector
-    yield "rvr outputs", partial(_outputs, gamma=0.5)
-    yield "rvr outputs apart", partial(_outputs, outputs="independent", gamma=0.5)
-    yield "rvr one column", partial(_outputs, 1, gamma=0.5)
     yield "rvr varying noise", _varying_noise
     yield "rvr counts", partial(_counts, gamma=0.5)
     yield "rvr counts, plain", partial(_counts, uncertainty="plain")
