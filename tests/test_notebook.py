@@ -9,7 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import estimator_html_repr
 
-from relvec import LSSVC, LSSVR, RVC, RVR
+from relvec import LSSVC, LSSVR, RVC, RVR, FitWarning
 from relvec.data import noisy_sinc, two_mixtures
 from relvec.kernels import Gaussian
 from relvec.notebook import fitted_lines
@@ -105,6 +105,14 @@ def test_a_kernel_without_length_scales_does_not_make_those_of_others_vary():
     model = RVR([Gaussian(2.0), by_distance], kernel_learning="width").fit(X, Y)
 
     assert "each vector" not in fitted_lines(model)["kernel"]
+
+
+def test_a_model_without_vectors_has_lines():
+    with pytest.warns(FitWarning):
+        constant = RVR(kernel_learning="width").fit(X, np.ones(len(X)))
+
+    assert fitted_lines(constant)["relevance vectors"] == "0"
+    assert "does not vary" in fitted_lines(constant)["status"]
 
 
 def test_what_is_long_is_cut():

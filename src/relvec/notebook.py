@@ -61,7 +61,7 @@ def _vary(scales: Any) -> bool:
     """Whether vectors have length scales of their own."""
     if scales is None:
         return False
-    rows = scales.reshape(len(scales), -1)
+    rows = np.atleast_2d(scales.T).T
     rows = rows[np.isfinite(rows).all(axis=1)]  # kernels without have none
     return len(rows) > 1 and bool(np.ptp(rows, axis=0).any())
 

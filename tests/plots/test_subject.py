@@ -64,7 +64,7 @@ def test_what_was_not_learned_is_told(display, estimator, message):
 
 @pytest.mark.parametrize("display", [FeatureRelevanceDisplay, LengthScalesDisplay])
 def test_as_many_names_as_features(display):
-    with pytest.raises(ValueError, match="feature_names must hold 1 names, .* got 2"):
+    with pytest.raises(ValueError, match=r"feature_names must hold 1 names, .* got 2"):
         display.from_estimator(RVR().fit(X, Y), feature_names=["p", "q"])
 
 

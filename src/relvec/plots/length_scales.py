@@ -116,7 +116,7 @@ class LengthScalesDisplay:
         LengthScalesDisplay
             Itself.
         """
-        rows = self.length_scales.reshape(len(self.length_scales), -1)
+        rows = np.atleast_2d(self.length_scales.T).T  # one column if all share
         known = np.isfinite(rows).all(axis=1)  # other kernels have none
         if not known.any():
             raise ValueError(
