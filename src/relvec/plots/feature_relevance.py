@@ -37,8 +37,10 @@ class FeatureRelevanceDisplay:
     >>> import numpy as np
     >>> from relvec import RVR
     >>> from relvec.plots import FeatureRelevanceDisplay
-    >>> X = np.random.default_rng(0).uniform(-3, 3, size=(100, 2))
-    >>> model = RVR(kernel_learning="ard").fit(X, np.sin(X[:, 1]))
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-3, 3, size=(100, 2))
+    >>> y = np.sin(X[:, 1]) + 0.1 * rng.standard_normal(100)
+    >>> model = RVR(kernel_learning="ard").fit(X, y)
     >>> display = FeatureRelevanceDisplay.from_estimator(model)
     >>> [label.get_text() for label in display.ax_.get_yticklabels()]
     ['x1', 'x0']

@@ -49,8 +49,10 @@ class LengthScalesDisplay:
     >>> import numpy as np
     >>> from relvec import RVR
     >>> from relvec.plots import LengthScalesDisplay
-    >>> X = np.random.default_rng(0).uniform(-3, 3, size=(100, 2))
-    >>> model = RVR(kernel_learning="ard").fit(X, np.sin(X[:, 0]))
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-3, 3, size=(100, 2))
+    >>> y = np.sin(X[:, 0]) + 0.1 * rng.standard_normal(100)
+    >>> model = RVR(kernel_learning="ard").fit(X, y)
     >>> display = LengthScalesDisplay.from_estimator(model)
     >>> [label.get_text() for label in display.ax_.get_yticklabels()]
     ['x0', 'x1']
