@@ -86,4 +86,5 @@ CalibrationDisplay.from_estimator(two, *two_mixtures(2000, seed=1), n_bins=8, ax
 plt.show()
 
 often = np.sum(shown.stability.frequency > 0.5)
-print(f"{often} rows are vectors in most fits")
+ever = np.sum(shown.stability.counts > 0)
+print(f"ever a vector: {ever} of {len(X_two)} rows; in most of their fits: {often}")

@@ -1,6 +1,7 @@
 """What all pictures share: matplotlib, its axes, colours and circles."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -30,10 +31,18 @@ def matplotlib(module: str) -> Any:
     return optional_module(f"matplotlib.{module}", use, "plots")
 
 
-def axes_for(ax: Any) -> Any:
-    """The axes given, or those of a new figure."""
-    pyplot = matplotlib("pyplot")
-    return pyplot.subplots(layout="constrained")[1] if ax is None else ax
+@dataclass(eq=False, kw_only=True)
+class Display:
+    """What is drawn into one pair of axes."""
+
+    ax_: Any = field(init=False, repr=False)
+    figure_: Any = field(init=False, repr=False)
+
+    def _open(self, ax: Any) -> None:
+        """Draw into the axes given, or those of a new figure."""
+        pyplot = matplotlib("pyplot")
+        self.ax_ = pyplot.subplots(layout="constrained")[1] if ax is None else ax
+        self.figure_ = self.ax_.figure
 
 
 def panels_for(ax: Any, number: int) -> AnyArray:

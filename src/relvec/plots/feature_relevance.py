@@ -6,14 +6,14 @@ from typing import Any, Self
 import numpy as np
 
 from relvec.parameters import check_count
-from relvec.plots.drawing import BLUE, axes_for, styled
+from relvec.plots.drawing import BLUE, Display, styled
 from relvec.plots.length_scales import LEARN, named
 from relvec.plots.subject import Subject
 from relvec.typing import Array
 
 
 @dataclass(eq=False, kw_only=True)
-class FeatureRelevanceDisplay:
+class FeatureRelevanceDisplay(Display):
     """Bars of ``feature_relevance_``, the most relevant feature on top.
 
     Make it by :meth:`from_estimator`.
@@ -48,8 +48,6 @@ class FeatureRelevanceDisplay:
 
     relevance: Array
     feature_names: list[str]
-    ax_: Any = field(init=False, repr=False)
-    figure_: Any = field(init=False, repr=False)
     bars_: Any = field(init=False, repr=False)
 
     @classmethod
@@ -105,8 +103,7 @@ class FeatureRelevanceDisplay:
         """
         check_count("max_features", max_features)
         order = np.argsort(-self.relevance, kind="stable")[:max_features]
-        self.ax_ = axes_for(ax)
-        self.figure_ = self.ax_.figure
+        self._open(ax)
         style = styled({"color": BLUE}, kwargs, "patches.Rectangle")
         rows = np.arange(len(order))
         self.bars_ = self.ax_.barh(rows, self.relevance[order], **style)

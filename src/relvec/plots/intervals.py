@@ -9,20 +9,20 @@ from relvec.parameters import check_choice, check_count
 from relvec.plots.drawing import (
     BLUE,
     VERMILLION,
+    Display,
     Style,
-    axes_for,
     circled,
     styled,
     text_colour,
 )
-from relvec.plots.subject import Subject, as_given, checked_table
+from relvec.plots.subject import Subject, as_given, checked_table, spread_over
 from relvec.typing import Array
 
 _KINDS = ("auto", "line", "scatter", "sorted")
 
 
 @dataclass(eq=False, kw_only=True)
-class PredictiveIntervalDisplay:
+class PredictiveIntervalDisplay(Display):
     """Predictions of a regression with intervals, beside what was observed.
 
     Make it by :meth:`from_estimator`.
@@ -79,8 +79,6 @@ class PredictiveIntervalDisplay:
     vector_name: str = "relevance vectors"
     xlabel: str = "x"
     ylabel: str = "y"
-    ax_: Any = field(init=False, repr=False)
-    figure_: Any = field(init=False, repr=False)
     line_: Any = field(init=False, repr=False)
     band_: Any = field(init=False, repr=False)
     points_: Any = field(init=False, repr=False)
@@ -177,8 +175,7 @@ class PredictiveIntervalDisplay:
         PredictiveIntervalDisplay
             Itself.
         """
-        self.ax_ = axes_for(ax)
-        self.figure_ = self.ax_.figure
+        self._open(ax)
         ends = self._intervals(band_kwargs)
         line = {"color": BLUE, "linewidth": 1.8, "label": "prediction", "zorder": 3}
         if self.kind == "scatter":
@@ -221,10 +218,7 @@ def _line(
     """What is drawn over one feature."""
     remedy = "give a single column, or kind='scatter' or 'sorted'"
     table = checked_table(X, 1, PredictiveIntervalDisplay, remedy)
-    resolution, margin = grid
-    low, high = table.min(), table.max()
-    beyond = margin * (high - low)
-    line = np.linspace(low - beyond, high + beyond, resolution)[:, None]
+    line = spread_over(table, *grid)
     mean, lower, upper = predicted(as_given(X, line))
     vectors = subject.vectors(X)
     places = vectors.places(table)

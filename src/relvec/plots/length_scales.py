@@ -8,8 +8,8 @@ import numpy as np
 from relvec.plots.drawing import (
     BLUE,
     VERMILLION,
+    Display,
     Style,
-    axes_for,
     by_ratio,
     styled,
 )
@@ -20,7 +20,7 @@ LEARN = "fit it with gamma='learn' and kernel='rbf', or with kernel_learning='ar
 
 
 @dataclass(eq=False, kw_only=True)
-class LengthScalesDisplay:
+class LengthScalesDisplay(Display):
     """Learned length scales, of each feature or of each vector.
 
     A feature's scale is how far one goes along it until the function has changed: the
@@ -61,8 +61,6 @@ class LengthScalesDisplay:
     length_scales: Array
     feature_names: list[str]
     places: Array | None = None
-    ax_: Any = field(init=False, repr=False)
-    figure_: Any = field(init=False, repr=False)
     points_: Any = field(init=False, repr=False)
     medians_: Any = field(init=False, repr=False)
 
@@ -126,8 +124,7 @@ class LengthScalesDisplay:
                 "relevance_kernel_ for the reason"
             )
         shared = bool(np.all(rows[known] == rows[known][0]))
-        self.ax_ = axes_for(ax)
-        self.figure_ = self.ax_.figure
+        self._open(ax)
         self.medians_ = None
         if self.length_scales.ndim == 1 and not shared:
             self._by_vector(rows[known, 0], known, scatter_kwargs)

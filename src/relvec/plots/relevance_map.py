@@ -10,26 +10,26 @@ from relvec.plots.drawing import (
     BLUE,
     MARKERS,
     VERMILLION,
+    Display,
     Style,
-    axes_for,
     circled,
     class_colours,
     matplotlib,
     styled,
 )
-from relvec.plots.subject import Subject, as_given, checked_table
+from relvec.plots.subject import Subject, as_given, checked_table, spread_over
 from relvec.typing import AnyArray, Array
 
 _PALE = 0.5  # how much of a colour a region has
 
 
 @dataclass(eq=False, kw_only=True)
-class RelevanceDisplay:
+class RelevanceDisplay(Display):
     """A map of two features, with the vectors circled as in the papers' figures.
 
     Of a regression it shows the predicted mean, of two classes the probability of the
-    second, of several each in its colour, the paler the less it is probable. Lines are
-    where the two most probable classes are equally so; of two also where one has three
+    second, of several their colours, mixed as the classes are probable. Lines are where
+    the two most probable classes are equally so; of two also where one has three
     quarters. Make it by :meth:`from_estimator`.
 
     Parameters
@@ -87,8 +87,6 @@ class RelevanceDisplay:
     xlabel: str = "x0"
     ylabel: str = "x1"
     target_name: str = "y"
-    ax_: Any = field(init=False, repr=False)
-    figure_: Any = field(init=False, repr=False)
     surface_: Any = field(init=False, repr=False)
     boundary_: list[Any] = field(init=False, repr=False)
     points_: list[Any] = field(init=False, repr=False)
@@ -136,10 +134,7 @@ class RelevanceDisplay:
         subject = Subject.of(estimator, cls)
         remedy = "fit the model to two columns, or to two components of sklearn's PCA"
         table = checked_table(X, 2, cls, remedy)
-        low, high = table.min(axis=0), table.max(axis=0)
-        beyond = margin * (high - low)
-        sides = np.linspace(low - beyond, high + beyond, grid_resolution).T
-        xx0, xx1 = np.meshgrid(*sides)
+        xx0, xx1 = np.meshgrid(*spread_over(table, grid_resolution, margin).T)
         grid = as_given(X, np.column_stack([xx0.ravel(), xx1.ravel()]))
         response = _response(subject.model, subject.rows(grid))
         xlabel, ylabel = subject.feature_names(X, 2)
@@ -185,8 +180,7 @@ class RelevanceDisplay:
         RelevanceDisplay
             Itself.
         """
-        self.ax_ = axes_for(ax)
-        self.figure_ = self.ax_.figure
+        self._open(ax)
         several = self.response.ndim == 3
         draw = self._regions if several else self._contours
         self.surface_ = draw(surface_kwargs)
@@ -208,7 +202,7 @@ class RelevanceDisplay:
             ylim=(self.xx1.min(), self.xx1.max()),
         )
         if self.ax_.get_legend_handles_labels()[0]:
-            self.ax_.legend(loc="upper right", fontsize="small", framealpha=0.9)
+            self.ax_.legend(fontsize="small", framealpha=0.9)
         return self
 
     def _contours(self, given: Style) -> Any:

@@ -6,11 +6,11 @@ from typing import Any, Self
 import numpy as np
 
 from relvec.inspection import RelevanceStability, relevance_stability
-from relvec.plots.drawing import BLUE, axes_for, styled, whole_numbers
+from relvec.plots.drawing import BLUE, Display, styled, whole_numbers
 
 
 @dataclass(eq=False, kw_only=True)
-class StabilityDisplay:
+class StabilityDisplay(Display):
     """A bar for each row, as high as it was often a vector, classes side by side.
 
     Make it of what :func:`relvec.inspection.relevance_stability` has found, or by
@@ -44,8 +44,6 @@ class StabilityDisplay:
     """
 
     stability: RelevanceStability
-    ax_: Any = field(init=False, repr=False)
-    figure_: Any = field(init=False, repr=False)
     bars_: Any = field(init=False, repr=False)
     borders_: list[Any] = field(init=False, repr=False)
 
@@ -103,8 +101,7 @@ class StabilityDisplay:
         """
         counts, labels = self.stability.counts, self.stability.labels
         order = np.arange(len(counts))
-        self.ax_ = axes_for(ax)
-        self.figure_ = self.ax_.figure
+        self._open(ax)
         self.borders_, xlabel = [], "row"
         if labels is not None:
             order = np.argsort(labels, kind="stable")

@@ -126,6 +126,13 @@ def checked_table(X: Any, number: int, display: type, remedy: str) -> Array:
     return table.astype(np.float64)
 
 
+def spread_over(table: Array, number: int, margin: float) -> Array:
+    """Evenly spaced places (number, d) over the rows, and a share of that beyond."""
+    low, high = table.min(axis=0), table.max(axis=0)
+    beyond = margin * (high - low)
+    return np.linspace(low - beyond, high + beyond, number)
+
+
 def _rows_among(seen: Array, vectors: AnyArray, numbers: Indices) -> Indices:
     """Which row each vector is; -1 for none."""
     near = _SAME * max(np.abs(seen).max(), 1.0)
