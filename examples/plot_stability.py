@@ -17,6 +17,7 @@ from sklearn.preprocessing import scale
 
 from relvec import RVC
 from relvec.inspection import relevance_stability
+from relvec.plots import StabilityDisplay
 
 X, y = load_wine(return_X_y=True)
 X = scale(X)
@@ -41,7 +42,7 @@ for name, stability in found.items():
 
 fig, axes = plt.subplots(2, figsize=(7.5, 5), sharex=True, layout="constrained")
 for ax, (name, stability) in zip(axes, found.items(), strict=True):
-    stability.plot(ax)
+    StabilityDisplay(stability=stability).plot(ax)
     ax.set(title=name, xlabel="", ylabel="times a vector")
 axes[-1].set_xlabel("row")
 plt.show()

@@ -1,9 +1,7 @@
 """How often rows are relevance vectors over repeated folds."""
 
 import dataclasses
-import sys
 
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
@@ -114,28 +112,3 @@ def test_the_result_is_frozen():
 def test_what_has_no_rows_to_count(model, message):
     with pytest.raises(ValueError, match=message):
         relevance_stability(model, X, Y, cv=KFold(2))
-
-
-def test_the_picture_has_a_bar_per_row_and_lines_between_classes():
-    mpl.use("Agg")
-    import matplotlib.pyplot as plt
-
-    counts, labels = np.array([3, 0, 1, 2]), np.array(["b", "a", "b", "a"])
-    found = RelevanceStability(counts, np.full(4, 4), labels)
-    figure, ax = plt.subplots()
-    try:
-        assert found.plot(ax) is ax
-        assert found.plot() is ax
-        heights = [bar[1, 1] for bar in ax.collections[0].get_segments()]
-        assert heights == [0, 2, 3, 1]
-        assert list(ax.lines[0].get_xdata()) == [1.5, 1.5]
-        assert "of 4" in ax.get_ylabel()
-        assert "classes" in ax.get_xlabel()
-    finally:
-        plt.close(figure)
-
-
-def test_without_matplotlib_the_way_to_get_it_is_told(monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
-    with pytest.raises(ImportError, match=r'pip install "relvec\[plots\]"'):
-        RelevanceStability(np.array([1]), np.array([2])).plot()

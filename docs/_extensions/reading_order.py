@@ -6,6 +6,7 @@ ORDER = (
     "plot_multiclass.py",
     "plot_stability.py",
     "plot_evidence_trace.py",
+    "plot_displays.py",
     "plot_kernel_families.py",
     "plot_several_scales.py",
     "plot_kernel_learning.py",

@@ -15,10 +15,9 @@ from sklearn.model_selection import (
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
-from relvec.parameters import optional_module
 from relvec.typing import AnyArray, Array, Indices
 
-__all__ = ["RelevanceStability", "relevance_stability"]
+__all__ = ["RelevanceStability", "last_step", "relevance_stability"]
 
 
 @dataclass(frozen=True)
@@ -43,35 +42,6 @@ class RelevanceStability:
     def frequency(self) -> Array:
         """Share of its fits in which the row was a vector; nan if it had none."""
         return np.where(self.fits > 0, self.counts / np.maximum(self.fits, 1), np.nan)
-
-    def plot(self, ax: Any = None) -> Any:
-        """Draw a bar for each row, classes side by side.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-            Where to draw; the current axes by default.
-
-        Returns
-        -------
-        matplotlib axes
-            With a bar as high as the row's count, and dashed lines between classes.
-        """
-        if ax is None:
-            use = "pictures are drawn with matplotlib"
-            ax = optional_module("matplotlib.pyplot", use, "plots").gca()
-        order = np.arange(len(self.counts))
-        ax.set(xlabel="row", ylabel=f"times a relevance vector, of {self.fits.max()}")
-        if self.labels is not None:
-            order = np.argsort(self.labels, kind="stable")
-            ordered = self.labels[order]
-            for border in np.flatnonzero(ordered[1:] != ordered[:-1]):
-                ax.axvline(border + 0.5, color="0.5", ls="--", lw=1)
-            if np.any(np.diff(order) < 0):
-                ax.set_xlabel("row, in the order of classes")
-        ax.vlines(np.arange(len(order)), 0, self.counts[order], lw=1.5)
-        ax.set(xlim=(-1, len(order)), ylim=(0, None))
-        return ax
 
 
 def relevance_stability(
@@ -108,7 +78,7 @@ def relevance_stability(
     Returns
     -------
     RelevanceStability
-        Counts by row, and their plot.
+        Counts by row; :class:`relvec.plots.StabilityDisplay` draws them.
 
     References
     ----------
@@ -152,10 +122,20 @@ def relevance_stability(
     return RelevanceStability(counts, fits, labels)
 
 
+def last_step(estimator: Any) -> tuple[Any, Any, Any]:
+    """What a search has found, the steps before its last one, and that.
+
+    None are before an estimator that is not at the end of a pipeline.
+    """
+    whole = getattr(estimator, "best_estimator_", estimator)
+    if not isinstance(whole, Pipeline):
+        return whole, None, whole
+    return whole, whole[:-1] if len(whole) > 1 else None, whole[-1]
+
+
 def _relevant_rows(fitted: Any) -> Indices:
     """Numbers of the rows that are vectors, each once."""
-    model = getattr(fitted, "best_estimator_", fitted)
-    model = model[-1] if isinstance(model, Pipeline) else model
+    *_, model = last_step(fitted)
     if not hasattr(model, "relevance_"):
         raise ValueError(
             f"{type(model).__name__} has no relevance vectors: give RVR, RVC, or a "

@@ -1,6 +1,7 @@
 """What all estimators with kernels share: a fit's frame, kernels, rows."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any, Literal, Self, overload
 
 import numpy as np
@@ -31,6 +32,7 @@ from relvec.estimators.validation import (
 )
 from relvec.model_file import Savable
 from relvec.modelling import Monitor, TrainingRows, heard, in_arrays, in_blocks, logged
+from relvec.notebook import fitted_html
 from relvec.parameters import (
     as_bytes,
     as_weights,
@@ -103,6 +105,18 @@ class KernelModel(CallbackSupportMixin, Savable, BaseEstimator, ABC):
                 delattr(self, name)
         for name, value in attributes.items():
             setattr(self, name, value)
+
+    @property
+    def _repr_html_(self) -> Callable[[], str]:
+        # scikit-learn has none, and raises, where diagrams are switched off.
+        diagram = super()._repr_html_
+        return lambda: diagram() + fitted_html(self)
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in bundle:
+            bundle["text/html"] += fitted_html(self)
+        return bundle
 
     def _check_parameters(self) -> None:
         self._kernel_choice.check()
