@@ -14,6 +14,7 @@ from relvec.likelihoods.held_observations import HeldObservations
 from relvec.likelihoods.matched_probit import MatchedProbit
 from relvec.likelihoods.multinomial_probit import MultinomialProbit
 from relvec.likelihoods.softmax import Softmax
+from relvec.likelihoods.student_t import StudentT, weighted_median
 
 __all__ = [
     "Bernoulli",
@@ -25,9 +26,11 @@ __all__ = [
     "MultinomialProbit",
     "PseudoObservations",
     "Softmax",
+    "StudentT",
     "at_ceiling",
     "gaussian_noise",
     "re_estimated",
     "refitted",
     "root_mean_square",
+    "weighted_median",
 ]

@@ -1,0 +1,199 @@
+"""Noise with heavy tails, by the Gaussian noises that it is a mixture of.
+
+The logarithm of Student's density is convex in the squared residual r², so that every
+tangent is below it: with u(ξ²) = (ν + 1)/(ν + βξ²),
+
+    log t(r) ≥ log t(ξ) − ½βu(ξ²)(r² − ξ²),
+
+with equality at r² = ξ². Over a Gaussian of η the best ξ² is E[r²]. For given ξ this is
+Gaussian noise of precision βu, little for a row that is far off; u is what is expected
+of the scale of a row's noise in the mixture, and the evidence is a lower bound of the
+true one.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.special import gammaln
+
+from relvec.likelihoods.base import Matching, PseudoObservations
+from relvec.likelihoods.classes import ClassLikelihood
+from relvec.likelihoods.student_t_integral import log_convolved
+from relvec.precision import NOISE_FLOOR
+from relvec.typing import Array
+
+# Degrees of freedom where nothing is said: Lange, Little and Taylor (1989).
+USUAL_FREEDOM = 4.0
+_TO_STD = 1.4826  # of a normal variable's median absolute deviation
+# A scale to begin with where more than half of the targets are equal, as a part of
+# their mean absolute deviation.
+_LEAST_SCALE = 1e-2
+
+
+@dataclass(frozen=True)
+class StudentT:
+    """y = η + ε with √noise_precision·ε from Student's t distribution.
+
+    Pseudo-observations are those of the bound that touches at η: its precisions are not
+    negative, which minus the second derivatives of a row far off are, and no smaller.
+    """
+
+    noise_precision: Array  # (K,)
+    degrees_of_freedom: float = USUAL_FREEDOM
+    estimated: bool = True
+    ceiling: float = 1 / NOISE_FLOOR
+
+    @classmethod
+    def starting(
+        cls, y: Array, sample_weight: Array, degrees_of_freedom: float
+    ) -> "StudentT":
+        """Noise to be estimated, to begin with as large as targets (N, K) are.
+
+        By their median absolute value, of which outliers have no part.
+        """
+        magnitude = np.abs(y)
+        middle = np.array([weighted_median(one, sample_weight) for one in magnitude.T])
+        mean = np.average(magnitude, axis=0, weights=sample_weight)
+        scale = np.maximum(_TO_STD * middle, _LEAST_SCALE * mean)
+        scale = np.where(scale > 0, scale, 1.0)
+        ceiling = 1 / (NOISE_FLOOR * float(np.max(scale)) ** 2)
+        return cls(scale**-2, degrees_of_freedom, ceiling=ceiling)
+
+    @property
+    def conjugate(self) -> bool:
+        return False
+
+    @property
+    def coarse(self) -> "StudentT":
+        return self
+
+    @property
+    def matching(self) -> Matching | None:
+        return None
+
+    @property
+    def log_parameters(self) -> Array:
+        return np.log(self.noise_precision) if self.estimated else np.empty(0)
+
+    @property
+    def parameter_ceiling(self) -> Array | None:
+        if not self.estimated:
+            return None
+        return np.full(len(self.noise_precision), self.ceiling)
+
+    @property
+    def scale(self) -> Array:
+        freedom = self.degrees_of_freedom
+        return np.sqrt(freedom / (freedom - 2) / self.noise_precision)
+
+    def rescaled(self, scale: float) -> "StudentT":
+        return replace(
+            self,
+            noise_precision=self.noise_precision / scale**2,
+            ceiling=self.ceiling / scale**2,
+        )
+
+    def with_parameters(
+        self, log_parameters: Array, *, fixed: bool = False
+    ) -> "StudentT":
+        if not self.estimated:
+            return self
+        precision = np.exp(log_parameters)
+        return replace(self, noise_precision=precision, estimated=not fixed)
+
+    def row_scales(self, squares: Array) -> Array:
+        """u (N, K) of squared residuals."""
+        freedom = self.degrees_of_freedom
+        return (freedom + 1) / (freedom + self.noise_precision * squares)
+
+    def log_densities(self, squares: Array) -> Array:
+        """log t (N, K) of squared residuals."""
+        freedom, beta = self.degrees_of_freedom, self.noise_precision
+        constant = gammaln((freedom + 1) / 2) - gammaln(freedom / 2)
+        constant = constant + 0.5 * np.log(beta / (np.pi * freedom))
+        tail = 0.5 * (freedom + 1) * np.log1p(beta * squares / freedom)
+        return np.asarray(constant - tail)
+
+    def pseudo_observations(
+        self, y: Array, eta: Array, sample_weight: Array
+    ) -> PseudoObservations:
+        weights = sample_weight[:, None] * self.row_scales((y - eta) ** 2)
+        return PseudoObservations(y, weights, self.noise_precision)
+
+    def curvature(
+        self, y: Array, eta: Array, sample_weight: Array
+    ) -> Callable[[Array], Array] | None:
+        return None
+
+    def log_density(self, y: Array, eta: Array, sample_weight: Array) -> float:
+        return float(np.sum(sample_weight @ self.log_densities((y - eta) ** 2)))
+
+    def sufficient_statistics(
+        self, y: Array, eta: Array, sample_weight: Array
+    ) -> tuple[Array, Array]:
+        n_parameters = len(self.log_parameters)
+        squares = (y - eta) ** 2
+        weighted = sample_weight @ (self.row_scales(squares) * squares)
+        return np.full(n_parameters, sample_weight.sum()), weighted[:n_parameters]
+
+    def lower_bound(self, y: Array, eta: Array, variance: Array) -> "ScaleMixture":
+        return ScaleMixture(self, (y - eta) ** 2 + variance)
+
+    def log_predictive(self, y: Array, mean: Array, variance: Array) -> Array:
+        scale = np.broadcast_to(self.noise_precision**-0.5, y.shape)
+        freedom = self.degrees_of_freedom
+        terms = log_convolved((y - mean) ** 2, variance, scale, freedom)
+        return np.asarray(terms.sum(axis=1))
+
+
+@dataclass(frozen=True)
+class ScaleMixture(ClassLikelihood):
+    """The bound on Student's t that touches where squared residuals are ξ²."""
+
+    bounded: StudentT
+    squares: Array  # (N, K) ξ²
+
+    @property
+    def conjugate(self) -> bool:
+        return True
+
+    @property
+    def row_scales(self) -> Array:
+        """u (N, K), of which the precisions of rows are made."""
+        return self.bounded.row_scales(self.squares)
+
+    @property
+    def scale(self) -> Array:
+        return self.bounded.scale
+
+    def rescaled(self, scale: float) -> "ScaleMixture":
+        return ScaleMixture(self.bounded.rescaled(scale), self.squares * scale**2)
+
+    def pseudo_observations(
+        self, y: Array, eta: Array, sample_weight: Array
+    ) -> PseudoObservations:
+        weights = sample_weight[:, None] * self.row_scales
+        return PseudoObservations(y, weights, self.bounded.noise_precision)
+
+    def log_density(self, y: Array, eta: Array, sample_weight: Array) -> float:
+        slope = -0.5 * self.bounded.noise_precision * self.row_scales
+        touching = self.bounded.log_densities(self.squares)
+        terms = touching + slope * ((y - eta) ** 2 - self.squares)
+        return float(np.sum(sample_weight @ terms))
+
+    def lower_bound(self, y: Array, eta: Array, variance: Array) -> "ScaleMixture":
+        return self.bounded.lower_bound(y, eta, variance)
+
+    def log_predictive(self, y: Array, mean: Array, variance: Array) -> Array:
+        """Of the likelihood that is bounded."""
+        return self.bounded.log_predictive(y, mean, variance)
+
+
+def weighted_median(values: Array, weight: Array) -> float:
+    """The value, or the mean of two, with half of the weight on either side."""
+    order = np.argsort(values)
+    below = np.cumsum(weight[order])
+    half = 0.5 * below[-1]
+    first, last = np.searchsorted(below, [half, np.nextafter(half, np.inf)])
+    return float(values[order[[first, min(last, len(order) - 1)]]].mean())
