@@ -11,6 +11,7 @@ from relvec.data import is_row_blocks
 from relvec.design import Budget
 from relvec.estimators.base import SparseKernelModel
 from relvec.estimators.collections import as_blocks
+from relvec.estimators.noise import is_gaussian
 from relvec.estimators.outcomes import FitWarning, tell
 from relvec.estimators.validation import (
     check_nothing_beside,
@@ -47,6 +48,9 @@ def _has_rows(model: "IncrementalModel") -> bool:
         raise AttributeError(msg)
     if model.kernel_learning is not None:
         msg = "partial_fit keeps its dictionary: leave kernel_learning at None"
+        raise AttributeError(msg)
+    if not is_gaussian(model.noise):
+        msg = "partial_fit keeps sums that serve Gaussian noise: set noise='gaussian'"
         raise AttributeError(msg)
     return True
 

@@ -1,12 +1,31 @@
 """Relevance vector regression."""
 
-from typing import Any
+from functools import partial
+from typing import Any, Self
 
+from relvec.estimators.callbacks import with_callbacks
 from relvec.estimators.incremental import IncrementalModel
 from relvec.estimators.kernel_model import KernelRegressor
-from relvec.evidence import Deadline, check_noise_settings
-from relvec.modelling import FittedModel, Monitor, Regression
-from relvec.parameters import check_noise_variance
+from relvec.estimators.noise import (
+    check_noise_model,
+    check_nothing_else_known,
+    check_rows_stay,
+    check_sums_serve,
+    is_gaussian,
+    known_noise,
+)
+from relvec.evidence import Deadline
+from relvec.kernel_search import Learning
+from relvec.modelling import (
+    Fit,
+    FittedModel,
+    KnownNoise,
+    Monitor,
+    Regression,
+    RobustRegression,
+    fit_reweighted,
+    regression_family,
+)
 
 
 class RVR(KernelRegressor, IncrementalModel):
@@ -217,6 +236,7 @@ Incremental or WorkingSet, optional
         partition: Any = None,
         partition_size: Any = "auto",
         uncertainty: str = "augmented",
+        noise: Any = "gaussian",
         noise_variance: Any = "estimate",
         tol: float = 1e-4,
         max_iter: int = 10_000,
@@ -238,6 +258,7 @@ Incremental or WorkingSet, optional
         self.partition = partition
         self.partition_size = partition_size
         self.uncertainty = uncertainty
+        self.noise = noise
         self.noise_variance = noise_variance
         self.tol = tol
         self.max_iter = max_iter
@@ -247,37 +268,111 @@ Incremental or WorkingSet, optional
         self.random_state = random_state
         self.verbose = verbose
 
+    @with_callbacks  # type: ignore[untyped-decorator]
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, y_std: Any = None
+    ) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), RowBlocks or Dask collection
+            Training rows; objects of any kind if the kernel is a function of such.
+            For ``kernel="precomputed"`` the matrix of kernel values between them, of
+            shape (n_samples, n_samples), or with centres of its own, of shape
+            (n_samples, candidates). Blocks of rows from :func:`relvec.data.scan` bring
+            their targets and weights along, and so do the delayed blocks of a list. A
+            Dask array or data frame is worked on where it is.
+        y : array-like of shape (n_samples,)
+            Targets; left out for blocks.
+        sample_weight : array-like of shape (n_samples,), optional
+            How often each row counts. Rows of weight zero are as if absent.
+        y_std : array-like of shape (n_samples,), optional
+            Standard deviation of the Gaussian noise of each target, where it is known.
+            Nothing of the noise is estimated then, and new rows are taken to have its
+            mean square, ``noise_variance_``. For rows in memory.
+
+        Returns
+        -------
+        object
+            The estimator itself.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from relvec import RVR
+        >>> X = np.linspace(-10, 10, 100)[:, None]
+        >>> std = np.where(X[:, 0] < 0, 0.02, 0.5)
+        >>> noise = std * np.random.default_rng(0).standard_normal(100)
+        >>> model = RVR().fit(X, np.sinc(X[:, 0] / np.pi) + noise, y_std=std)
+        >>> round(model.noise_variance_, 3)
+        0.125
+        """
+        fitted = partial(self._fitted, y_std=y_std)
+        return self._fit(X, y, sample_weight, fitted)
+
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_noise_variance(self.noise_variance)
-        if not isinstance(self.noise_variance, str):
-            known = f"noise_variance={self.noise_variance!r} is known"
-            check_noise_settings(self._solver(), known)
+        check_noise_model(*self._noise_model, **self._beside_noise)
+
+    @property
+    def _noise_model(self) -> tuple[Any, Any]:
+        return self.noise, self.noise_variance
+
+    @property
+    def _beside_noise(self) -> dict[str, Any]:
+        """What a kind of noise may be at odds with."""
+        return {"solver": self._solver(), "partition": self.partition}
 
     def _fitted(
-        self, X: Any, y: Any, sample_weight: Any, monitor: Monitor
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        monitor: Monitor,
+        y_std: Any = None,
     ) -> FittedModel:
         deadline, start = Deadline.after(self.max_seconds), self._start()
-        initial = self._solver().initial_noise_variance
-        if start is not None:
-            initial = float(start.fit.likelihood.scale[0] ** 2)
-        family = Regression(
-            self.noise_variance,
-            centred=bool(self.fit_intercept),
-            initial_noise_variance=initial,
-        )
         if self._goes_elsewhere(X):
+            check_sums_serve(self.noise, y_std)
             survey = self._surveyed(X, y, sample_weight, classes=False)
+            family = self._family(start)
             return self._fitted_elsewhere(X, survey, family, deadline, monitor)
+        known = None
+        if y_std is not None:
+            check_nothing_else_known(*self._noise_model, **self._beside_noise)
+            known = known_noise(X, y, sample_weight, y_std)
+            sample_weight = known.weight
+        family = self._family(start, known)
         rows, values = self._training_rows(X, y, sample_weight, y_numeric=True)
+        check_rows_stay(self.noise, rows)
         spec = self._specification(rows, family, deadline)
         data = family.encoded(rows, values)
         fit = self._fit_function(self._learning)
-        return fit(spec, data, start=start, monitor=monitor)
+        if known is None:
+            return fit(spec, data, start=start, monitor=monitor)
+        return known.told(fit(spec, known.seen(data), start=start, monitor=monitor))
+
+    def _fit_function(self, learning: Learning | None) -> Fit:
+        fit = super()._fit_function(learning)
+        return fit if is_gaussian(self.noise) else partial(fit_reweighted, fit)
+
+    def _family(
+        self, start: FittedModel | None, known: KnownNoise | None = None
+    ) -> Regression | RobustRegression:
+        initial = self._solver().initial_noise_variance
+        if start is not None:
+            initial = float(start.fit.likelihood.scale[0] ** 2)
+        return regression_family(
+            self.noise,
+            self.noise_variance if known is None else known.noise_variance,
+            centred=bool(self.fit_intercept),
+            initial_noise_variance=initial,
+        )
 
     def _attributes(self, model: FittedModel) -> dict[str, Any]:
         family = model.family
-        assert isinstance(family, Regression)
+        assert isinstance(family, Regression | RobustRegression)
         return {
             **super()._attributes(model),
             "noise_variance_": family.noise_variance,

@@ -11,7 +11,7 @@ from relvec.posterior import Posterior
 
 @dataclass(frozen=True)
 class Units:
-    """The scale of the targets and what it adds to their log density."""
+    """The scale of the targets, and what log densities have less in their unit."""
 
     scale: float
     shift: float
@@ -24,7 +24,7 @@ class Units:
             scale = root_mean_square(problem.y, problem.sample_weight) or 1.0
         # A density of y is one of y/scale divided by scale, for every observation.
         count = problem.sample_weight.sum() * problem.y.shape[1]
-        return cls(scale, float(count * np.log(scale)))
+        return cls(scale, float(count * (np.log(scale) - problem.density_shift)))
 
     def inside(self, problem: Problem) -> Problem:
         """The problem as the engine solves it."""

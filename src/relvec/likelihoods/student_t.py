@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import gammaln
 
-from relvec.likelihoods.base import Matching, PseudoObservations
+from relvec.likelihoods.base import Matching, PseudoObservations, re_estimated
 from relvec.likelihoods.classes import ClassLikelihood
 from relvec.likelihoods.student_t_integral import log_convolved
 from relvec.precision import NOISE_FLOOR
@@ -162,6 +162,34 @@ class ScaleMixture(ClassLikelihood):
     def row_scales(self) -> Array:
         """u (N, K), of which the precisions of rows are made."""
         return self.bounded.row_scales(self.squares)
+
+    def relative_scales(self, sample_weight: Array) -> tuple[Array, Array]:
+        """u/ū (N, K), and the mean ū (K,)."""
+        scales = self.row_scales
+        mean = np.average(scales, axis=0, weights=sample_weight)
+        return scales / mean, mean
+
+    def refitted(self, sample_weight: Array) -> StudentT:
+        """What is bounded, with the noise Σv(u/ū)ξ²/Σv."""
+        relative, _ = self.relative_scales(sample_weight)
+        squares = sample_weight @ (relative * self.squares)
+        found: StudentT = re_estimated(self.bounded, sample_weight.sum(), squares)
+        return found
+
+    def log_normaliser(self, sample_weight: Array) -> float:
+        """Σv of what its log density has beside that of Gaussian noise.
+
+        The latter with the weights v·u/ū, as repetitions, and the noise precision βū.
+        It does not depend on β if the distribution of the scales of rows, of which u is
+        the mean, is what stays: then it is Σv(½E[log u/ū] − KL) of that distribution.
+        """
+        scales, beta = self.row_scales, self.bounded.noise_precision
+        _, mean = self.relative_scales(sample_weight)
+        terms = self.bounded.log_densities(self.squares)
+        terms = terms + 0.5 * beta * scales * self.squares
+        return float(
+            np.sum(sample_weight @ (terms - 0.5 * np.log(beta * mean / (2 * np.pi))))
+        )
 
     @property
     def scale(self) -> Array:

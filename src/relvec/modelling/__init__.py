@@ -22,10 +22,14 @@ from relvec.modelling.families import (
     Family,
     Mrvm1,
     Regression,
+    RobustRegression,
     Scheme,
     Softmax,
+    StudentT,
+    check_noise,
     class_family,
     own_solver,
+    regression_family,
 )
 from relvec.modelling.fit import (
     fit,
@@ -43,6 +47,7 @@ from relvec.modelling.fitted import (
     PartitionSummary,
     latent_of,
 )
+from relvec.modelling.known_noise import KnownNoise
 from relvec.modelling.leave_one_out import equal_pairs, judged
 from relvec.modelling.lost_classes import remark_on_lost_classes
 from relvec.modelling.monitor import Monitor, heard, logged, logger, silent
@@ -52,6 +57,7 @@ from relvec.modelling.predictive import (
     TargetDistribution,
     variance_factor,
 )
+from relvec.modelling.reweighting import fit_reweighted
 from relvec.modelling.specification import Specification
 from relvec.modelling.training_rows import (
     Features,
@@ -84,6 +90,7 @@ __all__ = [
     "Given",
     "InColumns",
     "KnownFunctions",
+    "KnownNoise",
     "Learned",
     "Monitor",
     "Mrvm1",
@@ -92,16 +99,19 @@ __all__ = [
     "PairwiseModel",
     "PartitionSummary",
     "Regression",
+    "RobustRegression",
     "Sample",
     "Scheme",
     "Softmax",
     "Specification",
     "Spread",
+    "StudentT",
     "TargetDistribution",
     "TrainingRows",
     "TrainingSet",
     "calibrated",
     "check_magnitude",
+    "check_noise",
     "class_family",
     "coupling_for",
     "equal_pairs",
@@ -111,6 +121,7 @@ __all__ = [
     "fit_candidates",
     "fit_pairwise",
     "fit_problem",
+    "fit_reweighted",
     "fit_with_learned",
     "heard",
     "in_arrays",
@@ -123,6 +134,7 @@ __all__ = [
     "logger",
     "maximised",
     "own_solver",
+    "regression_family",
     "remark_on_lost_classes",
     "silent",
     "targets_of",

@@ -7,6 +7,7 @@ import numpy as np
 from scipy.special import expit
 from scipy.stats import t as student_t
 
+from relvec.likelihoods.student_t_integral import central_quantile
 from relvec.parameters import check_fraction
 from relvec.typing import AnyArray, Array
 
@@ -32,6 +33,29 @@ class TargetDistribution:
         noise = self.noise_variance / variance_factor(freedom)
         quantile = student_t.ppf(0.5 + level / 2, freedom)
         half = quantile * np.sqrt(self.variance + noise)
+        return self.mean - half, self.mean + half
+
+
+@dataclass(frozen=True)
+class HeavyTailedDistribution:
+    """Of real targets with noise of heavy tails: Student's t and a Gaussian added."""
+
+    mean: Array  # (n_rows,)
+    variance: Array  # (n_rows,) of the function
+    scale_variance: float  # σ² of Student's t
+    degrees_of_freedom: float
+
+    @property
+    def std(self) -> Array:
+        """Standard deviation of the targets, noise included."""
+        noise = self.scale_variance * variance_factor(self.degrees_of_freedom)
+        return np.sqrt(self.variance + noise)
+
+    def interval(self, level: float) -> tuple[Array, Array]:
+        """Bounds between which a target lies with probability ``level``."""
+        check_fraction("level", level)
+        scale = float(np.sqrt(self.scale_variance))
+        half = central_quantile(level, self.variance, scale, self.degrees_of_freedom)
         return self.mean - half, self.mean + half
 
 

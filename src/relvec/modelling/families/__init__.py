@@ -9,8 +9,15 @@ from relvec.modelling.families.classes import (
     Probit,
     TwoClasses,
 )
+from relvec.modelling.families.noises import (
+    NOISES,
+    StudentT,
+    check_noise,
+    regression_family,
+)
 from relvec.modelling.families.probabilities import Doubt
 from relvec.modelling.families.regression import Regression
+from relvec.modelling.families.robust import RobustRegression
 from relvec.modelling.families.schemes import (
     SINGLE_MODELS,
     Mrvm1,
@@ -21,6 +28,7 @@ from relvec.modelling.families.schemes import (
 )
 
 __all__ = [
+    "NOISES",
     "SINGLE_MODELS",
     "ClassFamily",
     "ClassWiseProbit",
@@ -32,9 +40,13 @@ __all__ = [
     "PluggedIn",
     "Probit",
     "Regression",
+    "RobustRegression",
     "Scheme",
     "Softmax",
+    "StudentT",
     "TwoClasses",
+    "check_noise",
     "class_family",
     "own_solver",
+    "regression_family",
 ]

@@ -29,7 +29,7 @@ class Regression:
     coupled: ClassVar[bool] = False
 
     def targets(self, y: AnyArray, offset: float) -> Array:
-        return _centred(as_floats("y", y, 1), offset)[:, None]
+        return centred_targets(as_floats("y", y, 1), offset)[:, None]
 
     def encoded(self, rows: TrainingRows, y: AnyArray) -> TrainingSet:
         values = as_floats("y", y, 1)
@@ -93,7 +93,7 @@ class Regression:
         )
 
 
-def _centred(y: Array, offset: float) -> Array:
+def centred_targets(y: Array, offset: float) -> Array:
     """y − offset; exactly zero where only rounding is left of it."""
     targets = y - offset
     largest = np.max(np.abs(y), initial=0.0)

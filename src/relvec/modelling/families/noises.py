@@ -1,0 +1,72 @@
+"""What kinds of noise real targets may have, by name or with settings."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from relvec.likelihoods.student_t import USUAL_FREEDOM
+from relvec.modelling.families.regression import Regression
+from relvec.modelling.families.robust import RobustRegression
+from relvec.parameters import check_choice, check_number
+from relvec.parametric import Parametric
+
+NOISES = ("gaussian", "student-t")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class StudentT(Parametric):
+    """Settings of ``noise="student-t"``.
+
+    Parameters
+    ----------
+    degrees_of_freedom : float, default=4.0
+        How heavy the tails are, more than 2: the fewer the heavier; from 30 on they are
+        as good as Gaussian. Four serves most data, as [1]_ have found.
+
+    References
+    ----------
+    .. [1] K. L. Lange, R. J. A. Little and J. M. G. Taylor (1989), "Robust statistical
+       modeling using the t distribution", Journal of the American Statistical
+       Association 84, 881-896.
+
+    Examples
+    --------
+    >>> from relvec import RVR, StudentT
+    >>> from relvec.data import noisy_sinc
+    >>> X, y = noisy_sinc(100, seed=0)
+    >>> y[::10] += 5
+    >>> model = RVR(noise=StudentT(degrees_of_freedom=3)).fit(X, y)
+    >>> bool(abs(model.predict([[0.0]])[0] - 1) < 0.1)
+    True
+    """
+
+    degrees_of_freedom: float = USUAL_FREEDOM
+
+    def __post_init__(self) -> None:
+        check_number("degrees_of_freedom", self.degrees_of_freedom)
+        if self.degrees_of_freedom <= 2:
+            raise ValueError(
+                f"degrees_of_freedom must be above 2; got {self.degrees_of_freedom!r}: "
+                "with fewer the noise has no variance"
+            )
+
+
+def check_noise(noise: Any) -> None:
+    """Refuse what is no kind of noise."""
+    if not isinstance(noise, StudentT):
+        check_choice("noise", noise, NOISES)
+
+
+def regression_family(
+    noise: Any,
+    noise_variance: Any,
+    *,
+    centred: bool,
+    initial_noise_variance: float | None = None,
+) -> Regression | RobustRegression:
+    """The family of targets with this kind of noise."""
+    if isinstance(noise, str) and noise == "student-t":
+        noise = StudentT()
+    if isinstance(noise, StudentT):
+        freedom = float(noise.degrees_of_freedom)
+        return RobustRegression(freedom, centred, initial_noise_variance)
+    return Regression(noise_variance, centred, initial_noise_variance)
