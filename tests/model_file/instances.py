@@ -31,6 +31,7 @@ from relvec import (
     OneAgainstOne,
     Softmax,
     SplitMerge,
+    StudentT,
     TopDown,
     Tuning,
 )
@@ -197,6 +198,7 @@ INSTANCES = {
     ),
     "rvr greedy": partial(_rvr, solver=BottomUp(schedule="greedy")),
     "rvr known noise": partial(_rvr, noise_variance=0.01),
+    "rvr student-t": partial(_rvr, noise=StudentT(3.0)),
     "rvr without constant": partial(_rvr, fit_intercept=False),
     "rvr candidates": partial(_rvr, candidates=regression()[0][:10]),
     "rvr partition": partial(_rvr, partition=SplitMerge(), partition_size=15),

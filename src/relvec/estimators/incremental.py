@@ -11,7 +11,6 @@ from relvec.data import is_row_blocks
 from relvec.design import Budget
 from relvec.estimators.base import SparseKernelModel
 from relvec.estimators.collections import as_blocks
-from relvec.estimators.noise import is_gaussian
 from relvec.estimators.outcomes import FitWarning, tell
 from relvec.estimators.validation import (
     check_nothing_beside,
@@ -26,6 +25,7 @@ from relvec.kernels import Kernel
 from relvec.modelling import (
     Accumulated,
     Candidates,
+    NoiseModel,
     Regression,
     Specification,
     TrainingRows,
@@ -49,7 +49,7 @@ def _has_rows(model: "IncrementalModel") -> bool:
     if model.kernel_learning is not None:
         msg = "partial_fit keeps its dictionary: leave kernel_learning at None"
         raise AttributeError(msg)
-    if not is_gaussian(model.noise):
+    if not model._noise_model.gaussian:
         msg = "partial_fit keeps sums that serve Gaussian noise: set noise='gaussian'"
         raise AttributeError(msg)
     return True
@@ -57,6 +57,12 @@ def _has_rows(model: "IncrementalModel") -> bool:
 
 class IncrementalModel(SparseKernelModel):
     """With Gaussian noise, whose sums over rows are all that is needed of them."""
+
+    @property
+    def _noise_model(self) -> NoiseModel:
+        return NoiseModel(
+            self.noise, self.noise_variance, self._solver(), self.partition
+        )
 
     @available_if(_has_rows)  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:

@@ -6,26 +6,8 @@ from typing import Any, Self
 from relvec.estimators.callbacks import with_callbacks
 from relvec.estimators.incremental import IncrementalModel
 from relvec.estimators.kernel_model import KernelRegressor
-from relvec.estimators.noise import (
-    check_noise_model,
-    check_nothing_else_known,
-    check_rows_stay,
-    check_sums_serve,
-    is_gaussian,
-    known_noise,
-)
 from relvec.evidence import Deadline
-from relvec.kernel_search import Learning
-from relvec.modelling import (
-    Fit,
-    FittedModel,
-    KnownNoise,
-    Monitor,
-    Regression,
-    RobustRegression,
-    fit_reweighted,
-    regression_family,
-)
+from relvec.modelling import FittedModel, Monitor, Regression, RobustRegression
 
 
 class RVR(KernelRegressor, IncrementalModel):
@@ -277,12 +259,8 @@ Incremental or WorkingSet, optional
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features), RowBlocks or Dask collection
-            Training rows; objects of any kind if the kernel is a function of such.
-            For ``kernel="precomputed"`` the matrix of kernel values between them, of
-            shape (n_samples, n_samples), or with centres of its own, of shape
-            (n_samples, candidates). Blocks of rows from :func:`relvec.data.scan` bring
-            their targets and weights along, and so do the delayed blocks of a list. A
-            Dask array or data frame is worked on where it is.
+            Training rows, or objects; for ``kernel="precomputed"`` kernel values. They
+            are what :meth:`RVC.fit` takes.
         y : array-like of shape (n_samples,)
             Targets; left out for blocks.
         sample_weight : array-like of shape (n_samples,), optional
@@ -313,62 +291,28 @@ Incremental or WorkingSet, optional
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_noise_model(*self._noise_model, **self._beside_noise)
-
-    @property
-    def _noise_model(self) -> tuple[Any, Any]:
-        return self.noise, self.noise_variance
-
-    @property
-    def _beside_noise(self) -> dict[str, Any]:
-        """What a kind of noise may be at odds with."""
-        return {"solver": self._solver(), "partition": self.partition}
+        self._noise_model.check()
 
     def _fitted(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
-        monitor: Monitor,
-        y_std: Any = None,
+        self, X: Any, y: Any, sample_weight: Any, monitor: Monitor, y_std: Any = None
     ) -> FittedModel:
         deadline, start = Deadline.after(self.max_seconds), self._start()
-        if self._goes_elsewhere(X):
-            check_sums_serve(self.noise, y_std)
-            survey = self._surveyed(X, y, sample_weight, classes=False)
-            family = self._family(start)
-            return self._fitted_elsewhere(X, survey, family, deadline, monitor)
-        known = None
+        noise, known = self._noise_model, None
         if y_std is not None:
-            check_nothing_else_known(*self._noise_model, **self._beside_noise)
-            known = known_noise(X, y, sample_weight, y_std)
+            known = noise.known(y_std, X, y, sample_weight)
             sample_weight = known.weight
-        family = self._family(start, known)
+        family = noise.family(start, known, centred=bool(self.fit_intercept))
+        if self._goes_elsewhere(X):
+            noise.check_rows(held=False)
+            survey = self._surveyed(X, y, sample_weight, classes=False)
+            return self._fitted_elsewhere(X, survey, family, deadline, monitor)
         rows, values = self._training_rows(X, y, sample_weight, y_numeric=True)
-        check_rows_stay(self.noise, rows)
+        noise.check_rows(held=rows.in_memory)
         spec = self._specification(rows, family, deadline)
         data = family.encoded(rows, values)
-        fit = self._fit_function(self._learning)
-        if known is None:
-            return fit(spec, data, start=start, monitor=monitor)
-        return known.told(fit(spec, known.seen(data), start=start, monitor=monitor))
-
-    def _fit_function(self, learning: Learning | None) -> Fit:
-        fit = super()._fit_function(learning)
-        return fit if is_gaussian(self.noise) else partial(fit_reweighted, fit)
-
-    def _family(
-        self, start: FittedModel | None, known: KnownNoise | None = None
-    ) -> Regression | RobustRegression:
-        initial = self._solver().initial_noise_variance
-        if start is not None:
-            initial = float(start.fit.likelihood.scale[0] ** 2)
-        return regression_family(
-            self.noise,
-            self.noise_variance if known is None else known.noise_variance,
-            centred=bool(self.fit_intercept),
-            initial_noise_variance=initial,
-        )
+        fit = noise.fitting(self._fit_function(self._learning))
+        fit = partial(fit, start=start, monitor=monitor)
+        return fit(spec, data) if known is None else known.fitted(fit, spec, data)
 
     def _attributes(self, model: FittedModel) -> dict[str, Any]:
         family = model.family

@@ -111,9 +111,9 @@ class StudentT:
         """log t (N, K) of squared residuals."""
         freedom, beta = self.degrees_of_freedom, self.noise_precision
         constant = gammaln((freedom + 1) / 2) - gammaln(freedom / 2)
-        constant = constant + 0.5 * np.log(beta / (np.pi * freedom))
+        peak = constant + 0.5 * np.log(beta / (np.pi * freedom))
         tail = 0.5 * (freedom + 1) * np.log1p(beta * squares / freedom)
-        return np.asarray(constant - tail)
+        return np.asarray(peak - tail)
 
     def pseudo_observations(
         self, y: Array, eta: Array, sample_weight: Array
@@ -173,8 +173,9 @@ class ScaleMixture(ClassLikelihood):
         """What is bounded, with the noise Σv(u/ū)ξ²/Σv."""
         relative, _ = self.relative_scales(sample_weight)
         squares = sample_weight @ (relative * self.squares)
-        found: StudentT = re_estimated(self.bounded, sample_weight.sum(), squares)
-        return found
+        count = sample_weight.sum()
+        found = re_estimated(self.bounded, count, squares)
+        return self.bounded.with_parameters(found.log_parameters)
 
     def log_normaliser(self, sample_weight: Array) -> float:
         """Σv of what its log density has beside that of Gaussian noise.

@@ -25,6 +25,7 @@ from relvec.modelling import (
     PairwiseModel,
     PartitionSummary,
     Regression,
+    RobustRegression,
 )
 from relvec.modelling.coupling import Pairs, Rest, VotingPairs
 from relvec.modelling.families.classes import (
@@ -111,9 +112,12 @@ def checked_pairwise(model: PairwiseModel) -> PairwiseModel:
 
 def _check_family(family: Any) -> int:
     """How many outputs it has."""
-    expected.is_a("family", family, Regression, *_CLASSES)
+    expected.is_a("family", family, Regression, RobustRegression, *_CLASSES)
     if isinstance(family, Regression):
         check_noise(family)
+        return 1
+    if isinstance(family, RobustRegression):
+        _check_heavy_tails(family)
         return 1
     return _check_classes(family)
 
@@ -126,6 +130,15 @@ def check_noise(family: Regression) -> None:
         expected.number("initial_noise_variance", family.initial_noise_variance, 0.0)
     expected.positive("degrees_of_freedom", family.degrees_of_freedom, finite=False)
     expected.flag("estimated", family.estimated)
+
+
+def _check_heavy_tails(family: RobustRegression) -> None:
+    expected.positive("scale_variance", family.scale_variance)
+    expected.flag("centred", family.centred)
+    if family.initial_noise_variance is not None:
+        expected.number("initial_noise_variance", family.initial_noise_variance, 0.0)
+    if expected.number("degrees_of_freedom", family.degrees_of_freedom) <= 2:
+        raise expected.refuse("degrees_of_freedom", "more than 2")
 
 
 def _check_classes(family: ClassFamily) -> int:

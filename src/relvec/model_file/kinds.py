@@ -29,7 +29,9 @@ from relvec.modelling import (
     PairwiseModel,
     PartitionSummary,
     Regression,
+    RobustRegression,
     Softmax,
+    StudentT,
 )
 from relvec.modelling.coupling import Pairs, Rest, VotingPairs
 from relvec.modelling.families.classes import (
@@ -76,12 +78,14 @@ _SETTINGS: dict[str, Any] = {
     "settings.OneAgainstOne": OneAgainstOne,
     "settings.Softmax": Softmax,
     "settings.SplitMerge": SplitMerge,
+    "settings.StudentT": StudentT,
     "settings.TopDown": TopDown,
     "settings.Tuning": Tuning,
     "settings.WorkingSet": WorkingSet,
 }
 _FAMILIES: dict[str, Any] = {
     "family.Regression": Regression,
+    "family.RobustRegression": RobustRegression,
     "family.TwoClasses": TwoClasses,
     "family.Probit": Probit,
     "family.ClassWiseProbit": ClassWiseProbit,

@@ -26,10 +26,8 @@ from relvec.modelling.families import (
     Scheme,
     Softmax,
     StudentT,
-    check_noise,
     class_family,
     own_solver,
-    regression_family,
 )
 from relvec.modelling.fit import (
     fit,
@@ -47,17 +45,16 @@ from relvec.modelling.fitted import (
     PartitionSummary,
     latent_of,
 )
-from relvec.modelling.known_noise import KnownNoise
 from relvec.modelling.leave_one_out import equal_pairs, judged
 from relvec.modelling.lost_classes import remark_on_lost_classes
 from relvec.modelling.monitor import Monitor, heard, logged, logger, silent
+from relvec.modelling.noise_model import NoiseModel
 from relvec.modelling.pairwise import Fit, PairwiseModel, fit_pairwise
 from relvec.modelling.predictive import (
     ClassDistribution,
     TargetDistribution,
     variance_factor,
 )
-from relvec.modelling.reweighting import fit_reweighted
 from relvec.modelling.specification import Specification
 from relvec.modelling.training_rows import (
     Features,
@@ -90,10 +87,10 @@ __all__ = [
     "Given",
     "InColumns",
     "KnownFunctions",
-    "KnownNoise",
     "Learned",
     "Monitor",
     "Mrvm1",
+    "NoiseModel",
     "OnRows",
     "OneAgainstOne",
     "PairwiseModel",
@@ -111,7 +108,6 @@ __all__ = [
     "TrainingSet",
     "calibrated",
     "check_magnitude",
-    "check_noise",
     "class_family",
     "coupling_for",
     "equal_pairs",
@@ -121,7 +117,6 @@ __all__ = [
     "fit_candidates",
     "fit_pairwise",
     "fit_problem",
-    "fit_reweighted",
     "fit_with_learned",
     "heard",
     "in_arrays",
@@ -134,7 +129,6 @@ __all__ = [
     "logger",
     "maximised",
     "own_solver",
-    "regression_family",
     "remark_on_lost_classes",
     "silent",
     "targets_of",

@@ -17,6 +17,8 @@ import numpy as np
 
 from relvec.modelling.families import Regression
 from relvec.modelling.fitted import FittedModel
+from relvec.modelling.pairwise import Fit
+from relvec.modelling.specification import Specification
 from relvec.modelling.training_set import TrainingSet
 from relvec.parameters import as_floats, as_weights
 from relvec.typing import Array
@@ -64,13 +66,12 @@ class KnownNoise:
             density_shift=float(shift),
         )
 
-    def seen(self, data: TrainingSet) -> TrainingSet:
-        """Rows that were given these weights, with the log density that is theirs."""
-        return replace(data, density_shift=self.density_shift)
+    def fitted(self, fit: Fit, spec: Specification, data: TrainingSet) -> FittedModel:
+        """The model of rows that were given these weights.
 
-    def told(self, model: FittedModel) -> FittedModel:
-        """A model of new rows, whose noise is taken to be as of those on average."""
+        The noise of new rows is taken to be as that of those on average.
+        """
+        model = fit(spec, replace(data, density_shift=self.density_shift))
         assert isinstance(model.family, Regression)
-        return replace(
-            model, family=replace(model.family, noise_variance=self.mean_square)
-        )
+        noise = replace(model.family, noise_variance=self.mean_square)
+        return replace(model, family=noise)

@@ -51,22 +51,21 @@ def fit_reweighted(
     nothing = np.zeros_like(data.targets)
     bound = data.likelihood.lower_bound(data.targets, nothing, nothing)
     gaussian = replace(spec, family=Regression(centred=False), augmented=False)
-    best, gain, most = None, np.inf, -np.inf
+    best: FittedModel | None = None
     for _ in range(_MOST_TURNS):
         model = fit(gaussian, _weighted(data, bound), start=start, monitor=monitor)
         bound = _agreed(model, spec, data, bound)
-        gain = model.log_evidence - most
+        gain = np.inf if best is None else model.log_evidence - best.log_evidence
         if best is None or gain > 0:
-            best, most = _as_it_is(model, spec, bound.bounded), model.log_evidence
+            best = _as_it_is(model, spec, bound.bounded)
         if gain < _LEAST_GAIN * data.weight.sum() or model.status in _ENDED:
             break
+    assert best is not None
     found = best.ended_as(model.status) if model.status in _ENDED else best
     return calibrated(found, spec, data)
 
 
-def _as_it_is(
-    model: FittedModel, spec: Specification, noise: StudentT
-) -> FittedModel:
+def _as_it_is(model: FittedModel, spec: Specification, noise: StudentT) -> FittedModel:
     """A model of Gaussian noise as one of the noise that this has bounded."""
     fit = replace(model.fit, likelihood=noise)
     return replace(model, fit=fit, family=spec.family.fitted(noise, np.inf))

@@ -15,7 +15,7 @@ from relvec.model_file import (
     checked_least_squares,
     checked_pairwise,
 )
-from relvec.modelling import FittedModel, PairwiseModel, Regression
+from relvec.modelling import FittedModel, PairwiseModel
 from relvec.persistence.params import check_names
 
 _CENTRES = ("candidates", "landmarks")  # parameters that may be tables
@@ -27,7 +27,7 @@ def _sparse(model: Any, *, classes: bool) -> Any:
     if type(model) is not FittedModel:
         raise ModelFileError("the model is of another kind than its estimator")
     found = checked_fitted(model)
-    if isinstance(found.family, Regression) == classes:
+    if (found.family.labels is None) == classes:
         raise ModelFileError("the model is of other targets than its estimator")
     return found
 

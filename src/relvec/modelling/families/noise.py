@@ -61,7 +61,7 @@ def corrected_scale(
     if ratio <= 1 or gain * left_out.n_observations <= _LEAST_GAIN:
         return scale
     within = float(np.average(variance, weights=left_out.weight))
-    return ratio * (scale + within) - within
+    return float(ratio * (scale + within) - within)
 
 
 def _scale_of_most_likelihood(
