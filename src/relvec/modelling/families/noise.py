@@ -68,6 +68,8 @@ def _scale_of_most_likelihood(
     squares: Array, weight: Array, freedom: float
 ) -> tuple[float, float]:
     """Of squared errors whose scale should be one, and nats per row that it gains."""
+    if not squares.any():
+        return 0.0, 0.0
     ratio = 1.0
     for _ in range(_MOST_STEPS):
         scales = (freedom + 1) / (freedom + squares / ratio)
