@@ -15,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.optimize import minimize_scalar
 from scipy.special import gammaln
 
 from relvec.likelihoods.base import Matching, PseudoObservations, re_estimated
@@ -23,8 +24,13 @@ from relvec.likelihoods.student_t_integral import log_convolved
 from relvec.precision import NOISE_FLOOR
 from relvec.typing import Array
 
-# Degrees of freedom where nothing is said: Lange, Little and Taylor (1989).
+# Degrees of freedom to begin with: Lange, Little and Taylor (1989).
 USUAL_FREEDOM = 4.0
+# Those that are estimated: with fewer the variance would be mostly that of outliers
+# which nobody has seen, with more the noise is as good as Gaussian. On draws 200 to 224
+# of a sinc with a fifth of outliers, errors from 2.2 on were a quarter smaller yet.
+_FREEDOM_RANGE = (3.0, 100.0)
+_CLOSE = 1e-2  # in their logarithm
 _TO_STD = 1.4826  # of a normal variable's median absolute deviation
 # A scale to begin with where more than half of the targets are equal, as a part of
 # their mean absolute deviation.
@@ -43,10 +49,16 @@ class StudentT:
     degrees_of_freedom: float = USUAL_FREEDOM
     estimated: bool = True
     ceiling: float = 1 / NOISE_FLOOR
+    freedom_estimated: bool = False
 
     @classmethod
     def starting(
-        cls, y: Array, sample_weight: Array, degrees_of_freedom: float
+        cls,
+        y: Array,
+        sample_weight: Array,
+        degrees_of_freedom: float = USUAL_FREEDOM,
+        *,
+        freedom_estimated: bool = False,
     ) -> "StudentT":
         """Noise to be estimated, to begin with as large as targets (N, K) are.
 
@@ -58,7 +70,12 @@ class StudentT:
         scale = np.maximum(_TO_STD * middle, _LEAST_SCALE * mean)
         scale = np.where(scale > 0, scale, 1.0)
         ceiling = 1 / (NOISE_FLOOR * float(np.max(scale)) ** 2)
-        return cls(scale**-2, degrees_of_freedom, ceiling=ceiling)
+        return cls(
+            scale**-2,
+            degrees_of_freedom,
+            ceiling=ceiling,
+            freedom_estimated=freedom_estimated,
+        )
 
     @property
     def conjugate(self) -> bool:
@@ -115,6 +132,19 @@ class StudentT:
         tail = 0.5 * (freedom + 1) * np.log1p(beta * squares / freedom)
         return np.asarray(peak - tail)
 
+    def with_freedom_of(self, squares: Array, sample_weight: Array) -> "StudentT":
+        """With the degrees of freedom of most likelihood, if they are estimated."""
+        if not self.freedom_estimated:
+            return self
+
+        def loss(log_freedom: float) -> float:
+            other = replace(self, degrees_of_freedom=float(np.exp(log_freedom)))
+            return -float(np.sum(sample_weight @ other.log_densities(squares)))
+
+        few, many = np.log(_FREEDOM_RANGE)
+        found = minimize_scalar(loss, bounds=(few, many), options={"xatol": _CLOSE})
+        return replace(self, degrees_of_freedom=float(np.exp(found.x)))
+
     def pseudo_observations(
         self, y: Array, eta: Array, sample_weight: Array
     ) -> PseudoObservations:
@@ -170,12 +200,13 @@ class ScaleMixture(ClassLikelihood):
         return scales / mean, mean
 
     def refitted(self, sample_weight: Array) -> StudentT:
-        """What is bounded, with the noise Σv(u/ū)ξ²/Σv."""
+        """What is bounded, with the noise Σv(u/ū)ξ²/Σv and its degrees of freedom."""
         relative, _ = self.relative_scales(sample_weight)
         squares = sample_weight @ (relative * self.squares)
         count = sample_weight.sum()
         found = re_estimated(self.bounded, count, squares)
-        return self.bounded.with_parameters(found.log_parameters)
+        noise = self.bounded.with_parameters(found.log_parameters)
+        return noise.with_freedom_of(self.squares, sample_weight)
 
     def log_normaliser(self, sample_weight: Array) -> float:
         """Σv of what its log density has beside that of Gaussian noise.

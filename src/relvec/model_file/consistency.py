@@ -135,6 +135,7 @@ def check_noise(family: Regression) -> None:
 def _check_heavy_tails(family: RobustRegression) -> None:
     expected.positive("scale_variance", family.scale_variance)
     expected.flag("centred", family.centred)
+    expected.flag("freedom_estimated", family.freedom_estimated)
     if family.initial_noise_variance is not None:
         expected.number("initial_noise_variance", family.initial_noise_variance, 0.0)
     if expected.number("degrees_of_freedom", family.degrees_of_freedom) <= 2:

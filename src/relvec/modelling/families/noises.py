@@ -18,9 +18,10 @@ class StudentT(Parametric):
 
     Parameters
     ----------
-    degrees_of_freedom : float, default=4.0
+    degrees_of_freedom : "estimate" or float, default="estimate"
         How heavy the tails are, more than 2: the fewer the heavier; from 30 on they are
-        as good as Gaussian. Four serves most data, as [1]_ have found.
+        as good as Gaussian, and 4 serves most data, as [1]_ have found. An estimate is
+        from 3 to 100.
 
     References
     ----------
@@ -39,15 +40,23 @@ class StudentT(Parametric):
     True
     """
 
-    degrees_of_freedom: float = USUAL_FREEDOM
+    degrees_of_freedom: Any = "estimate"
 
     def __post_init__(self) -> None:
+        if self.estimated:
+            return
         check_number("degrees_of_freedom", self.degrees_of_freedom)
         if self.degrees_of_freedom <= 2:
             raise ValueError(
                 f"degrees_of_freedom must be above 2; got {self.degrees_of_freedom!r}: "
                 "with fewer the noise has no variance"
             )
+
+    @property
+    def estimated(self) -> bool:
+        """Whether the degrees of freedom are."""
+        given = self.degrees_of_freedom
+        return isinstance(given, str) and given == "estimate"
 
 
 def check_noise(noise: Any) -> None:
@@ -67,6 +76,7 @@ def regression_family(
     if isinstance(noise, str) and noise == "student-t":
         noise = StudentT()
     if isinstance(noise, StudentT):
-        freedom = float(noise.degrees_of_freedom)
-        return RobustRegression(freedom, centred, initial_noise_variance)
+        estimated = noise.estimated
+        freedom = USUAL_FREEDOM if estimated else float(noise.degrees_of_freedom)
+        return RobustRegression(freedom, centred, initial_noise_variance, estimated)
     return Regression(noise_variance, centred, initial_noise_variance)

@@ -24,6 +24,7 @@ class RobustRegression:
     degrees_of_freedom: float = USUAL_FREEDOM
     centred: bool = True  # targets, by their weighted median
     initial_noise_variance: float | None = None
+    freedom_estimated: bool = True
     scale_variance: float = 1.0  # σ², of which the variance is ν/(ν − 2) times as much
     labels: ClassVar[None] = None
     price: ClassVar[float] = 0.0
@@ -57,7 +58,12 @@ class RobustRegression:
     def starting_likelihood(
         self, targets: Array, weight: Array, offset: float
     ) -> StudentT:
-        noise = StudentT.starting(targets, weight, self.degrees_of_freedom)
+        noise = StudentT.starting(
+            targets,
+            weight,
+            self.degrees_of_freedom,
+            freedom_estimated=self.freedom_estimated,
+        )
         if self.initial_noise_variance is None:
             return noise
         scale_variance = self.initial_noise_variance / self._to_variance
@@ -67,7 +73,11 @@ class RobustRegression:
         self, likelihood: Likelihood, noise_freedom: float
     ) -> "RobustRegression":
         assert isinstance(likelihood, StudentT)
-        return replace(self, scale_variance=1 / float(likelihood.noise_precision[0]))
+        return replace(
+            self,
+            scale_variance=1 / float(likelihood.noise_precision[0]),
+            degrees_of_freedom=likelihood.degrees_of_freedom,
+        )
 
     def calibrated(self, left_out: LeftOut) -> "RobustRegression":
         """With noise as large as errors of rows left out ask for, outliers aside."""
