@@ -21,7 +21,7 @@ class StudentT(Parametric):
     degrees_of_freedom : "estimate" or float, default="estimate"
         How heavy the tails are, more than 2: the fewer the heavier; from 30 on they are
         as good as Gaussian, and 4 serves most data, as [1]_ have found. An estimate is
-        from 3 to 100.
+        from 2.2 to 100.
 
     References
     ----------
