@@ -10,7 +10,7 @@ from relvec.evidence import BottomUp, Hyperprior, Mrvm2, Status, TopDown
 from relvec.kernel_search import Adaptive, LengthScales
 from relvec.lssvm import LeastSquaresModel, Tuning
 from relvec.model_file import ModelFileError
-from relvec.modelling import FittedModel, Mrvm1, OneAgainstOne, Softmax
+from relvec.modelling import FittedModel, Mrvm1, OneAgainstOne, Softmax, StudentT
 from relvec.partition import Incremental, SplitMerge, WorkingSet
 
 __version__ = "0.1.0"
@@ -36,6 +36,7 @@ __all__ = [
     "SparseBayes",
     "SplitMerge",
     "Status",
+    "StudentT",
     "TopDown",
     "Tuning",
     "WorkingSet",

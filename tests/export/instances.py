@@ -221,6 +221,7 @@ def _regressions():
     mixture = {"kernel": [Gaussian(0.5), Gaussian(2.0)], "kernel_learning": "weights"}
     yield "rvr weights", partial(regressor, **mixture)
     yield "rvr without intercept", partial(regressor, gamma=0.5, fit_intercept=False)
+    yield "rvr student-t", partial(regressor, FAR, gamma=0.5, noise="student-t")
     yield "rvr precomputed", partial(_precomputed, RVR, regression())
     yield "rvr constant", partial(_constant, RVR)
     yield "rvr one vector", _one_vector

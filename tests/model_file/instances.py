@@ -31,6 +31,7 @@ from relvec import (
     OneAgainstOne,
     Softmax,
     SplitMerge,
+    StudentT,
     TopDown,
     Tuning,
 )
@@ -216,6 +217,7 @@ INSTANCES = {
         regression()[0], np.round(3 * np.exp(regression()[1]))
     ),
     "rvr varying noise": lambda: RVR(gamma=0.5, noise="heteroscedastic").fit(*varied()),
+    "rvr student-t": partial(_rvr, noise=StudentT(3.0)),
     "rvr without constant": partial(_rvr, fit_intercept=False),
     "rvr candidates": partial(_rvr, candidates=regression()[0][:10]),
     "rvr partition": partial(_rvr, partition=SplitMerge(), partition_size=15),

@@ -25,6 +25,7 @@ from relvec.kernels import Kernel
 from relvec.modelling import (
     Accumulated,
     Candidates,
+    NoiseModel,
     Regression,
     Specification,
     TrainingRows,
@@ -48,7 +49,7 @@ def _has_rows(model: "IncrementalModel") -> bool:
     if model.kernel_learning is not None:
         msg = "partial_fit keeps its dictionary: leave kernel_learning at None"
         raise AttributeError(msg)
-    if getattr(model, "noise", "gaussian") != "gaussian":
+    if not model._noise_model.gaussian:
         raise AttributeError(
             f"partial_fit keeps sums of rows, which noise={model.noise!r} cannot be "
             "learned from: use noise='gaussian', or fit"
@@ -58,6 +59,12 @@ def _has_rows(model: "IncrementalModel") -> bool:
 
 class IncrementalModel(SparseKernelModel):
     """With Gaussian noise, whose sums over rows are all that is needed of them."""
+
+    @property
+    def _noise_model(self) -> NoiseModel:
+        return NoiseModel(
+            self.noise, self.noise_variance, self._solver(), self.partition
+        )
 
     @available_if(_has_rows)  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:

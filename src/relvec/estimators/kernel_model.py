@@ -72,15 +72,21 @@ class KernelModel(CallbackSupportMixin, Savable, BaseEstimator, ABC):
         object
             The estimator itself.
         """
+        return self._fit(X, y, sample_weight, self._fitted)
+
+    def _fit(
+        self, X: Any, y: Any, sample_weight: Any, fitted: Callable[..., Any]
+    ) -> Self:
+        """What every ``fit`` does, with what makes a model of data and a monitor."""
         self._check_parameters()
         task = Task(self, X, y, self._attributes)
         X, y, sample_weight = as_blocks(X, y, sample_weight)
         verbose = int(self.verbose)
         with features_kept(self), heard(verbose):
-            model = self._fitted(X, y, sample_weight, logged(verbose, task.search))
+            model = fitted(X, y, sample_weight, logged(verbose, task.search))
             self._keep(self._attributes(model))
         task.finish()
-        tell(model, stacklevel=3 + WRAPPED)
+        tell(model, stacklevel=4 + WRAPPED)
         return self
 
     def restored(self, model: Any) -> Self:

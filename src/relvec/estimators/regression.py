@@ -1,21 +1,15 @@
 """Relevance vector regression."""
 
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
+from relvec.estimators.callbacks import with_callbacks
 from relvec.estimators.incremental import IncrementalModel
 from relvec.estimators.kernel_model import KernelRegressor
 from relvec.evidence import Deadline
-from relvec.modelling import (
-    OUTPUTS,
-    Monitor,
-    Targets,
-    check_noise,
-    check_summable,
-    fit_varying_noise,
-)
+from relvec.modelling import OUTPUTS, Monitor, Targets
 from relvec.parameters import check_choice
 from relvec.typing import Array
 
@@ -295,32 +289,74 @@ Incremental or WorkingSet, optional
         self.random_state = random_state
         self.verbose = verbose
 
+    @with_callbacks  # type: ignore[untyped-decorator]
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, y_std: Any = None
+    ) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), RowBlocks or Dask collection
+            Training rows, or objects; for ``kernel="precomputed"`` kernel values. They
+            are what :meth:`RVC.fit` takes.
+        y : array-like of shape (n_samples,)
+            Targets; left out for blocks.
+        sample_weight : array-like of shape (n_samples,), optional
+            How often each row counts. Rows of weight zero are as if absent.
+        y_std : array-like of shape (n_samples,), optional
+            Standard deviation of the Gaussian noise of each target, where it is known.
+            Nothing of the noise is estimated then, and new rows are taken to have its
+            mean square, ``noise_variance_``. For rows in memory.
+
+        Returns
+        -------
+        object
+            The estimator itself.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from relvec import RVR
+        >>> X = np.linspace(-10, 10, 100)[:, None]
+        >>> std = np.where(X[:, 0] < 0, 0.02, 0.5)
+        >>> noise = std * np.random.default_rng(0).standard_normal(100)
+        >>> model = RVR().fit(X, np.sinc(X[:, 0] / np.pi) + noise, y_std=std)
+        >>> round(model.noise_variance_, 3)
+        0.125
+        """
+        fitted = partial(self._fitted, y_std=y_std)
+        return self._fit(X, y, sample_weight, fitted)
+
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_choice("outputs", self.outputs, OUTPUTS)
-        check_noise(self.noise, self.noise_variance, self._solver())
-        if self.partition is not None:
-            check_summable(self.noise)
+        self._noise_model.check()
 
-    def _fitted(self, X: Any, y: Any, sample_weight: Any, monitor: Monitor) -> Any:
+    def _fitted(
+        self, X: Any, y: Any, sample_weight: Any, monitor: Monitor, y_std: Any = None
+    ) -> Any:
         deadline, centred = Deadline.after(self.max_seconds), bool(self.fit_intercept)
-        given = self.outputs, self.noise, self.noise_variance, centred, self._solver()
-        targets = Targets(*given, self._start)
-        family, start = targets.regression()
+        noise, known = self._noise_model, None
+        if y_std is not None:
+            known = noise.known(y_std, X, y, sample_weight)
+            sample_weight = known.weight
+        targets = Targets(self.outputs, noise, centred, self._start)
+        family, start = targets.regression(known)
         if self._goes_elsewhere(X):
-            check_summable(self.noise)
+            noise.check_rows(held=False)
             survey = self._surveyed(X, y, sample_weight, classes=False)
             return self._fitted_elsewhere(X, survey, family, deadline, monitor)
         checks = {"y_numeric": True, "multi_output": True}
         rows, values = self._training_rows(X, y, sample_weight, **checks)
-        fit = self._fit_function(self._learning)
-        if self.noise == "heteroscedastic":
-            fit = partial(fit_varying_noise, fit)
+        noise.check_rows(held=rows.in_memory)
+        fit = noise.fitting(self._fit_function(self._learning))
         specified = partial(self._specification, rows, deadline=deadline)
         if values.ndim > 1:
             return targets.fitted(fit, specified, rows, values, monitor=monitor)
-        data = family.encoded(rows, values)
-        return fit(specified(family), data, start=start, monitor=monitor)
+        fit = partial(fit, start=start, monitor=monitor)
+        spec, data = specified(family), family.encoded(rows, values)
+        return fit(spec, data) if known is None else known.fitted(fit, spec, data)
 
     def sample_posterior(self, X: Any, n: int = 1, random_state: Any = None) -> Array:
         """Functions drawn from the posterior, at all rows together.

@@ -14,6 +14,7 @@ from relvec.evidence.maximise import Limits, maximise
 from relvec.evidence.mrvm1 import PublishedMrvm1
 from relvec.evidence.mrvm2 import Mrvm2
 from relvec.evidence.polished import Polished
+from relvec.evidence.reweighting import settled
 from relvec.evidence.sequential import Sequential
 from relvec.evidence.solver import Search, Solver
 from relvec.evidence.solvers import (
@@ -51,5 +52,6 @@ __all__ = [
     "as_solver",
     "check_noise_settings",
     "maximise",
+    "settled",
     "solved",
 ]

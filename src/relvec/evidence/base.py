@@ -45,6 +45,9 @@ class Problem:
     centre_rows: Indices | None = None
     n_distinct: int | None = None  # rows that differ; as many as functions if unknown
     coupled: bool = False  # whether the posterior is to be one of all outputs together
+    # Nats of each observation that log densities have besides: where weights are not
+    # repetitions but relative precisions, these have a part in them.
+    density_shift: float = 0.0
 
     @property
     def n_sharing(self) -> int:

@@ -103,7 +103,8 @@ class FixedPoint:
         likelihood = problem.likelihood
         if self.update.bounded:
             eta = problem.design.matvec(start, active)
-            likelihood = likelihood.lower_bound(eta, np.ones(1)) or likelihood
+            bound = likelihood.lower_bound(problem.y, eta, np.ones(1))
+            likelihood = bound or likelihood
         most = None
         if self.update.plain:
             most = int(problem.start_weights is None)
@@ -212,7 +213,7 @@ class FixedPoint:
         likelihood, eta = model.likelihood, model.mode.eta
         if self.update.bounded and not problem.likelihood.conjugate:
             variances = predictor_variances(problem, model.mode.posterior)
-            return likelihood.lower_bound(eta, variances) or likelihood
+            return likelihood.lower_bound(problem.y, eta, variances) or likelihood
         idle = likelihood.parameter_ceiling is None
         if idle or (state.steps + 1) % self.noise_interval:
             return likelihood

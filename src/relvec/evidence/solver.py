@@ -98,6 +98,11 @@ class Solver(Parametric, ABC):
         """The same but over as soon as so many functions are left; or as it is."""
         return self
 
+    @property
+    def integrates_noise(self) -> bool:
+        """Whether the noise is integrated out, so that it has degrees of freedom."""
+        return bool(np.isfinite(self.noise_freedom(1.0)))
+
     def noise_freedom(self, n_observations: float) -> float:
         """Degrees of freedom of the noise, if it is integrated out; else infinite."""
         return np.inf

@@ -12,7 +12,7 @@ from relvec.typing import Array
 
 @dataclass(frozen=True)
 class Units:
-    """The scale of the targets and what it adds to their log density."""
+    """The scale of the targets, and what log densities have less in their unit."""
 
     scale: Any  # a number, or (K,) where outputs have units of their own
     shift: float
@@ -29,7 +29,7 @@ class Units:
             scale = root_mean_square(y, weight) or 1.0
         # A density of y is one of y/scale divided by scale, for every observation.
         count = weight.sum() * y.shape[1]
-        return cls(scale, float(count * np.log(scale)))
+        return cls(scale, float(count * (np.log(scale) - problem.density_shift)))
 
     def inside(self, problem: Problem) -> Problem:
         """The problem as the engine solves it."""

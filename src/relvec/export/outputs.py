@@ -38,6 +38,7 @@ from relvec.modelling import (
     IndependentModel,
     PairwiseModel,
     Regression,
+    RobustRegression,
     variance_factor,
 )
 from relvec.modelling.coupling import Pairs as PairsOfClasses
@@ -86,8 +87,9 @@ def _of_family(family: Any, of: Latent, *, std: bool) -> Outputs:
     raise ExportError(f"targets of type {type(family).__name__} cannot be exported")
 
 
-@_of_family.register
-def _(family: Regression, of: Latent, *, std: bool) -> Outputs:
+@_of_family.register(Regression)
+@_of_family.register(RobustRegression)
+def _(family: Any, of: Latent, *, std: bool) -> Outputs:
     if not std:
         return {"mean": of.mean}
     return {"mean": of.mean, "std": sqrt(of.variance + _noise(of))}

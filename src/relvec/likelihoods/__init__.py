@@ -17,6 +17,7 @@ from relvec.likelihoods.multinomial_probit import MultinomialProbit
 from relvec.likelihoods.poisson import Poisson
 from relvec.likelihoods.shared_gaussian import SharedGaussian
 from relvec.likelihoods.softmax import Softmax
+from relvec.likelihoods.student_t import StudentT, weighted_median
 
 __all__ = [
     "Bernoulli",
@@ -31,9 +32,11 @@ __all__ = [
     "PseudoObservations",
     "SharedGaussian",
     "Softmax",
+    "StudentT",
     "at_ceiling",
     "gaussian_noise",
     "re_estimated",
     "refitted",
     "root_mean_square",
+    "weighted_median",
 ]

@@ -92,7 +92,10 @@ class Likelihood(Protocol):
     def pseudo_observations(
         self, y: Array, eta: Array, sample_weight: Array
     ) -> PseudoObservations:
-        """The quadratic expansion of the log density at ``eta``."""
+        """The quadratic expansion of the log density at ``eta``.
+
+        Where that is not concave, a quadratic below it that touches there.
+        """
 
     def curvature(
         self, y: Array, eta: Array, sample_weight: Array
@@ -106,11 +109,11 @@ class Likelihood(Protocol):
     def log_density(self, y: Array, eta: Array, sample_weight: Array) -> float:
         """Σₙ vₙ log p(yₙ | ηₙ), constants included."""
 
-    def lower_bound(self, eta: Array, variance: Array) -> "Likelihood | None":
+    def lower_bound(self, y: Array, eta: Array, variance: Array) -> "Likelihood | None":
         """A likelihood below this one whose precisions do not depend on η.
 
-        It is the best such for η with these means and variances (N, K); itself where
-        it is conjugate, None where no bound is known.
+        It is the best such for y and η with these means and variances (N, K); itself
+        where it is conjugate, None where no bound is known.
         """
 
     def log_predictive(self, y: Array, mean: Array, variance: Array) -> Array:

@@ -30,7 +30,7 @@ class Bernoulli(ClassLikelihood):
         terms = y * log_expit(eta) + (1 - y) * log_expit(-eta)
         return float(np.sum(sample_weight @ terms))
 
-    def lower_bound(self, eta: Array, variance: Array) -> LogisticBound:
+    def lower_bound(self, y: Array, eta: Array, variance: Array) -> LogisticBound:
         return LogisticBound.at(eta, variance)
 
     def log_predictive(self, y: Array, mean: Array, variance: Array) -> Array:

@@ -120,7 +120,7 @@ class Gaussian:
         squares = sample_weight @ (y - eta) ** 2
         return np.full(n_parameters, sample_weight.sum()), squares[:n_parameters]
 
-    def lower_bound(self, eta: Array, variance: Array) -> "Gaussian":
+    def lower_bound(self, y: Array, eta: Array, variance: Array) -> "Gaussian":
         return self
 
     def log_predictive(self, y: Array, mean: Array, variance: Array) -> Array:

@@ -31,7 +31,7 @@ class HeldObservations(ClassLikelihood):
     def log_density(self, y: Array, eta: Array, sample_weight: Array) -> float:
         return -0.5 * float(np.sum(sample_weight @ (self.belongs * (y - eta) ** 2)))
 
-    def lower_bound(self, eta: Array, variance: Array) -> "HeldObservations":
+    def lower_bound(self, y: Array, eta: Array, variance: Array) -> "HeldObservations":
         return self
 
     def log_predictive(self, y: Array, mean: Array, variance: Array) -> Array:

@@ -45,7 +45,7 @@ class LogLinear(ClassLikelihood, ABC):
             mu = b * np.exp(eta)
         return float(np.sum(sample_weight @ (a * eta - mu + c)))
 
-    def lower_bound(self, eta: Array, variance: Array) -> None:
+    def lower_bound(self, y: Array, eta: Array, variance: Array) -> None:
         return None
 
     def log_predictive(self, y: Array, mean: Array, variance: Array) -> Array:

@@ -51,7 +51,7 @@ class LogisticBound(ClassLikelihood):
         terms = at_touch + (y - 0.5) * eta - self._curvature * (eta**2 - xi**2)
         return float(np.sum(sample_weight @ terms))
 
-    def lower_bound(self, eta: Array, variance: Array) -> "LogisticBound":
+    def lower_bound(self, y: Array, eta: Array, variance: Array) -> "LogisticBound":
         return LogisticBound.at(eta, variance)
 
     def log_predictive(self, y: Array, mean: Array, variance: Array) -> Array:

@@ -83,7 +83,7 @@ class MultinomialProbit(ClassLikelihood):
     def log_density(self, y: Array, eta: Array, sample_weight: Array) -> float:
         return float(sample_weight @ self._rows(y, eta, sample_weight).log_density)
 
-    def lower_bound(self, eta: Array, variance: Array) -> "MultinomialProbit":
+    def lower_bound(self, y: Array, eta: Array, variance: Array) -> "MultinomialProbit":
         return MultinomialProbit(self.coding, bound=True)
 
     def log_predictive(self, y: Array, mean: Array, variance: Array) -> Array:

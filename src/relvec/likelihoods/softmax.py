@@ -46,7 +46,7 @@ class Softmax(ClassLikelihood):
     def log_density(self, y: Array, eta: Array, sample_weight: Array) -> float:
         return float(np.sum(sample_weight @ (y * log_softmax(eta, axis=1))))
 
-    def lower_bound(self, eta: Array, variance: Array) -> None:
+    def lower_bound(self, y: Array, eta: Array, variance: Array) -> None:
         return None
 
     def log_predictive(self, y: Array, mean: Array, variance: Array) -> Array:

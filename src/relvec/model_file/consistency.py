@@ -28,6 +28,7 @@ from relvec.modelling import (
     PairwiseModel,
     PartitionSummary,
     Regression,
+    RobustRegression,
     SeveralOutputs,
 )
 from relvec.modelling.coupling import Pairs, Rest, VotingPairs
@@ -194,11 +195,22 @@ def _check_counts(family: Counts) -> None:
     expected.number("dispersion", family.dispersion, 0.0)
 
 
+def _check_heavy_tails(family: RobustRegression) -> None:
+    expected.positive("scale_variance", family.scale_variance)
+    expected.flag("centred", family.centred)
+    expected.flag("freedom_estimated", family.freedom_estimated)
+    if family.initial_noise_variance is not None:
+        expected.number("initial_noise_variance", family.initial_noise_variance, 0.0)
+    if expected.number("degrees_of_freedom", family.degrees_of_freedom) <= 2:
+        raise expected.refuse("degrees_of_freedom", "more than 2")
+
+
 # Families of targets that are numbers, what is asked of each, and how many outputs.
 _NUMBERS: dict[type[Any], Callable[[Any], int | None]] = {
     Counts: _check_counts,
     NoiseLevels: lambda family: expected.positive("factor", family.factor),
     Regression: check_noise,
+    RobustRegression: _check_heavy_tails,
     SeveralOutputs: _check_several,
 }
 

@@ -30,8 +30,10 @@ from relvec.modelling import (
     PairwiseModel,
     PartitionSummary,
     Regression,
+    RobustRegression,
     SeveralOutputs,
     Softmax,
+    StudentT,
 )
 from relvec.modelling.coupling import Pairs, Rest, VotingPairs
 from relvec.modelling.families.classes import (
@@ -81,6 +83,7 @@ _SETTINGS: dict[str, Any] = {
     "settings.OneAgainstOne": OneAgainstOne,
     "settings.Softmax": Softmax,
     "settings.SplitMerge": SplitMerge,
+    "settings.StudentT": StudentT,
     "settings.TopDown": TopDown,
     "settings.Tuning": Tuning,
     "settings.WorkingSet": WorkingSet,
@@ -89,6 +92,7 @@ _FAMILIES: dict[str, Any] = {
     "family.Counts": Counts,
     "family.NoiseLevels": NoiseLevels,
     "family.Regression": Regression,
+    "family.RobustRegression": RobustRegression,
     "family.SeveralOutputs": SeveralOutputs,
     "family.TwoClasses": TwoClasses,
     "family.Probit": Probit,

@@ -23,11 +23,11 @@ from relvec.modelling.families import (
     Mrvm1,
     OneTarget,
     Regression,
+    RobustRegression,
     Scheme,
     SeveralOutputs,
     Softmax,
-    check_noise,
-    check_summable,
+    StudentT,
     class_family,
     own_solver,
     regression_family,
@@ -52,6 +52,7 @@ from relvec.modelling.independent import IndependentModel
 from relvec.modelling.leave_one_out import equal_pairs, judged
 from relvec.modelling.lost_classes import remark_on_lost_classes
 from relvec.modelling.monitor import Monitor, heard, logged, logger, silent
+from relvec.modelling.noise_model import NoiseModel
 from relvec.modelling.outputs import OUTPUTS, Targets
 from relvec.modelling.pairwise import Fit, PairwiseModel, fit_pairwise
 from relvec.modelling.predictive import (
@@ -98,6 +99,7 @@ __all__ = [
     "Learned",
     "Monitor",
     "Mrvm1",
+    "NoiseModel",
     "OnRows",
     "OneAgainstOne",
     "OneTarget",
@@ -105,12 +107,14 @@ __all__ = [
     "PartitionSummary",
     "Regression",
     "Residuals",
+    "RobustRegression",
     "Sample",
     "Scheme",
     "SeveralOutputs",
     "Softmax",
     "Specification",
     "Spread",
+    "StudentT",
     "TargetDistribution",
     "Targets",
     "TrainingRows",

@@ -96,6 +96,4 @@ def _surroundings(
 
 def noise_has_prior(solver: Solver) -> bool:
     """Whether a solver has been told of the noise, or integrates it out."""
-    return bool(solver.prior.c or solver.prior.d) or np.isfinite(
-        solver.noise_freedom(1.0)
-    )
+    return bool(solver.prior.c or solver.prior.d) or solver.integrates_noise

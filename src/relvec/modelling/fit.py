@@ -103,6 +103,14 @@ def fit_accumulated(spec: Specification, accumulated: Accumulated) -> FittedMode
     return fit_problem(spec, problem, *named)
 
 
+def problem_of(model: FittedModel, spec: Specification, data: TrainingSet) -> Problem:
+    """Of the functions that a model has, which begins with all of them and their α."""
+    functions = Candidates(model.basis, model.indices, model.kernel_indices)
+    candidates, design = _held(spec, data, functions)
+    problem = _problem(spec, data, candidates, design)
+    return replace(problem, start=model.posterior.prior_precision)
+
+
 def fit_problem(
     spec: Specification,
     problem: Problem,
@@ -180,6 +188,7 @@ def _problem(
         sample_weight=data.weight,
         bias=0 if candidates.basis.bias else None,
         centre_rows=_centre_rows(data, candidates) if spec.centres.are_rows else None,
+        density_shift=data.density_shift,
     )
 
 

@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from relvec.evidence import Solver
-from relvec.modelling.families import SeveralOutputs, regression_family
+from relvec.modelling.families import SeveralOutputs
 from relvec.modelling.fitted import FittedModel
 from relvec.modelling.independent import IndependentModel, fit_independent
+from relvec.modelling.known_noise import KnownNoise
 from relvec.modelling.monitor import Monitor
+from relvec.modelling.noise_model import NoiseModel
 from relvec.modelling.specification import Specification
 from relvec.modelling.training_rows import TrainingRows
 from relvec.typing import AnyArray
@@ -23,16 +24,15 @@ class Targets:
     """What is known of real targets before they are seen."""
 
     outputs: str  # one of the above
-    noise: str  # by its name
-    noise_variance: Any  # "estimate", or a number, or one for each output
+    noise: NoiseModel  # its variance "estimate", a number, or one for each output
     centred: bool
-    solver: Solver
     start: Callable[..., FittedModel | None]  # of an output, or of all together
 
-    def regression(self) -> tuple[Any, FittedModel | None]:
+    def regression(self, known: KnownNoise | None) -> tuple[Any, FittedModel | None]:
         """The family of one target, and the earlier model that a fit begins with."""
         start = self._alike(())
-        return self._of_one(self.noise_variance, start), start
+        variance = self.noise.variance if known is None else known.noise_variance
+        return self.noise.family(variance, start, centred=self.centred), start
 
     def fitted(
         self,
@@ -49,38 +49,29 @@ class Targets:
         if self.outputs == "shared":
             self._check_shared(size)
             start = self._alike((size,))
-            begun: Any = self.solver.initial_noise_variance
+            begun: Any = self.noise.solver.initial_noise_variance
             begun = begun if start is None else start.fit.likelihood.scale**2
-            family = SeveralOutputs(self.noise_variance, self.centred, begun)
+            family = SeveralOutputs(self.noise.variance, self.centred, begun)
             data = family.encoded(rows, y)
             return fit(specified(family), data, start=start, monitor=monitor)
-        noise = np.broadcast_to(np.asarray(self.noise_variance, dtype=object), size)
-        starts = [self._of_kind(self.start(number)) for number in range(size)]
-        each = [self._of_one(*pair) for pair in zip(noise, starts, strict=True)]
+        noise = np.broadcast_to(np.asarray(self.noise.variance, dtype=object), size)
+        starts = [self.noise.alike(self.start(number)) for number in range(size)]
+        pairs = zip(noise, starts, strict=True)
+        each = [self.noise.family(*pair, centred=self.centred) for pair in pairs]
         spec = specified(each[0])
         return fit_independent(fit, spec, rows, y, each, starts=starts, monitor=monitor)
-
-    def _of_one(self, noise_variance: Any, start: FittedModel | None) -> Any:
-        begun = self.solver.initial_noise_variance
-        if start is not None:
-            begun = float(start.fit.likelihood.scale[0] ** 2)
-        return regression_family(self.noise, noise_variance, self.centred, begun)
 
     def _alike(self, shape: tuple[int, ...]) -> FittedModel | None:
         """The earlier model, if its targets had this shape and this kind of noise."""
         start = self.start()
         known = start is not None and np.shape(start.intercept) == shape
-        return self._of_kind(start) if known else None
-
-    def _of_kind(self, start: FittedModel | None) -> FittedModel | None:
-        """Weights of another kind of target are those of something else."""
-        wanted = regression_family(self.noise, "estimate", self.centred)
-        alike = start is not None and isinstance(start.family, type(wanted))
-        return start if alike else None
+        if shape:
+            return start if known else None
+        return self.noise.alike(start) if known else None
 
     def _check_noise(self, size: int) -> None:
-        given = np.size(self.noise_variance)
-        if np.ndim(self.noise_variance) and given != size:
+        given = np.size(self.noise.variance)
+        if np.ndim(self.noise.variance) and given != size:
             raise ValueError(
                 f"noise_variance holds {given} numbers and y has {size} outputs: give "
                 "one for each, or one for all"
@@ -88,18 +79,18 @@ class Targets:
 
     def _check_shared(self, size: int) -> None:
         """Refuse other noise, and a prior that is not in units of the noise."""
-        if self.noise != "gaussian":
+        if not self.noise.gaussian:
             raise ValueError(
-                f"noise={self.noise!r} is that of one target, and y has {size} outputs "
-                "that share their vectors: set outputs='independent', or "
+                f"noise={self.noise.kind!r} is that of one target, and y has {size} "
+                "outputs that share their vectors: set outputs='independent', or "
                 "noise='gaussian'"
             )
-        prior = self.solver.prior
+        prior = self.noise.solver.prior
         told = prior.a or prior.b or prior.c or prior.d
-        integrated = np.isfinite(self.solver.noise_freedom(1.0))
+        integrated = self.noise.solver.integrates_noise
         if size > 1 and (told or integrated):
             raise ValueError(
-                f"solver={self.solver!r} has a prior over the noise or the precisions, "
-                "which outputs='shared' measures by the noise: set "
+                f"solver={self.noise.solver!r} has a prior over the noise or the "
+                "precisions, which outputs='shared' measures by the noise: set "
                 "outputs='independent', or choose another solver"
             )

@@ -8,6 +8,7 @@ from scipy.special import betaln, expit, xlogy
 from scipy.stats import nbinom
 from scipy.stats import t as student_t
 
+from relvec.likelihoods.student_t_integral import central_quantile
 from relvec.parameters import check_fraction
 from relvec.typing import AnyArray, Array
 
@@ -71,6 +72,29 @@ class CountDistribution:
         counts = nbinom(1 / v, 1 / (1 + v * self.mean))
         lower, upper = 0.5 - coverage / 2, 0.5 + coverage / 2
         return np.asarray(counts.ppf(lower)), np.asarray(counts.ppf(upper))
+
+
+@dataclass(frozen=True)
+class HeavyTailedDistribution:
+    """Of real targets with noise of heavy tails: Student's t and a Gaussian added."""
+
+    mean: Array  # (n_rows,)
+    variance: Array  # (n_rows,) of the function
+    scale_variance: float  # σ² of Student's t
+    degrees_of_freedom: float
+
+    @property
+    def std(self) -> Array:
+        """Standard deviation of the targets, noise included."""
+        noise = self.scale_variance * variance_factor(self.degrees_of_freedom)
+        return np.sqrt(self.variance + noise)
+
+    def interval(self, coverage: float) -> tuple[Array, Array]:
+        """Bounds between which a target lies with probability ``coverage``."""
+        check_fraction("coverage", coverage)
+        scale = float(np.sqrt(self.scale_variance))
+        half = central_quantile(coverage, self.variance, scale, self.degrees_of_freedom)
+        return self.mean - half, self.mean + half
 
 
 def variance_factor(degrees_of_freedom: float) -> float:

@@ -19,6 +19,9 @@ class TrainingSet:
     targets: Array  # (rows, outputs), less the offset
     likelihood: Likelihood  # with the parameters to begin with
     offset: Array | float = 0.0  # (outputs,) if there are several
+    # Nats of each observation that log densities have besides, where weights are not
+    # repetitions but relative precisions.
+    density_shift: float = 0.0
 
     def __len__(self) -> int:
         return len(self.targets)

@@ -12,12 +12,14 @@ from relvec.modelling.families.classes import (
 from relvec.modelling.families.counts import Counts
 from relvec.modelling.families.noise_levels import NoiseLevels
 from relvec.modelling.families.noises import (
+    NOISES,
+    StudentT,
     check_noise,
-    check_summable,
     regression_family,
 )
 from relvec.modelling.families.probabilities import Doubt
 from relvec.modelling.families.regression import Regression
+from relvec.modelling.families.robust import RobustRegression
 from relvec.modelling.families.schemes import (
     SINGLE_MODELS,
     Mrvm1,
@@ -29,6 +31,7 @@ from relvec.modelling.families.schemes import (
 from relvec.modelling.families.several_outputs import SeveralOutputs
 
 __all__ = [
+    "NOISES",
     "SINGLE_MODELS",
     "ClassFamily",
     "ClassWiseProbit",
@@ -43,12 +46,13 @@ __all__ = [
     "PluggedIn",
     "Probit",
     "Regression",
+    "RobustRegression",
     "Scheme",
     "SeveralOutputs",
     "Softmax",
+    "StudentT",
     "TwoClasses",
     "check_noise",
-    "check_summable",
     "class_family",
     "own_solver",
     "regression_family",

@@ -144,6 +144,15 @@ class OneTarget:
     def in_units(self) -> Self:
         return self
 
+    def offset(self, mean: float, weight: float) -> float:
+        return 0.0
+
+    def regressed(self, data: TrainingSet, latent: Array | None) -> TrainingSet:
+        return data
+
+    def response(self, latent: Array) -> Array:
+        return latent
+
     @property
     def parameters(self) -> dict[str, Any]:
         return {}

@@ -21,6 +21,7 @@ _LEAST_GAIN = 1.0
 # Observations that the variance of the targets counts for, in logarithms, where rows
 # are few: without it intervals of five rows were too narrow, from 1 to 4 they were not.
 _PRIOR_WEIGHT = 2.0
+_MOST_STEPS, _CLOSE = 100, 1e-6  # of a ratio, which takes ten
 
 
 def corrected_noise(
@@ -39,6 +40,51 @@ def corrected_noise(
     prior = float(np.average(left_out.targets[:, 0] ** 2, weights=weight))
     share = _PRIOR_WEIGHT / (_PRIOR_WEIGHT + degrees_of_freedom)
     return max(noise, noise ** (1 - share) * prior**share)
+
+
+def corrected_scale(
+    scale: float, left_out: LeftOut, *, degrees_of_freedom: float
+) -> float:
+    """σ² of Student's t, no smaller than ``scale``.
+
+    The same with the scale of most likelihood in the place of the mean square: an error
+    counts for ν + 1 of its variances at most, so that a few cannot raise it.
+    """
+    errors, variance = _errors(left_out)
+    squares = errors**2 / np.maximum(variance + scale, np.finfo(float).tiny)
+    ratio, gain = _scale_of_most_likelihood(
+        squares, left_out.weight, degrees_of_freedom
+    )
+    ratio = min(ratio, _most(left_out))
+    if ratio <= 1 or gain * left_out.n_observations <= _LEAST_GAIN:
+        return scale
+    within = float(np.average(variance, weights=left_out.weight))
+    return float(ratio * (scale + within) - within)
+
+
+def _scale_of_most_likelihood(
+    squares: Array, weight: Array, freedom: float
+) -> tuple[float, float]:
+    """Of squared errors whose scale should be one, and nats per row that it gains."""
+    if not squares.any():
+        return 0.0, 0.0
+    ratio = 1.0
+    for _ in range(_MOST_STEPS):
+        scales = (freedom + 1) / (freedom + squares / ratio)
+        before = ratio
+        # Over the mean of the scales, not the number of rows: that is faster.
+        ratio = float(weight @ (scales * squares) / (weight @ scales))
+        if abs(ratio - before) < _CLOSE * before:
+            break
+    terms = np.log1p(squares / freedom) - np.log1p(squares / (freedom * ratio))
+    gain = 0.5 * ((freedom + 1) * np.average(terms, weights=weight) - np.log(ratio))
+    return ratio, float(gain)
+
+
+def _errors(left_out: LeftOut) -> tuple[Array, Array]:
+    """And their variances without the noise (N,)."""
+    errors = (left_out.targets - left_out.mean)[:, 0]
+    return errors, left_out.variance[:, 0]
 
 
 def _ratio(errors: Array, promised: Array, weight: Array) -> float:

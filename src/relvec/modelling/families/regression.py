@@ -45,9 +45,6 @@ class Regression(OneTarget):
         initial = self.initial_noise_variance
         return gaussian_noise(targets, weight, self.noise_variance, offset, initial)
 
-    def regressed(self, data: TrainingSet, latent: Array | None) -> TrainingSet:
-        return data
-
     def fitted(self, likelihood: Likelihood, noise_freedom: float) -> "Regression":
         assert isinstance(likelihood, Gaussian)
         freedom = noise_freedom if likelihood.estimated else np.inf
@@ -86,9 +83,6 @@ class Regression(OneTarget):
 
     def expected(self, mean: Array, variance: Array) -> Array:
         return mean
-
-    def response(self, latent: Array) -> Array:
-        return latent
 
     @property
     def parameters(self) -> dict[str, Any]:

@@ -1,0 +1,273 @@
+"""Noise with heavy tails, by the Gaussian noises that it is a mixture of.
+
+The logarithm of Student's density is convex in the squared residual r², so that every
+tangent is below it: with u(ξ²) = (ν + 1)/(ν + βξ²),
+
+    log t(r) ≥ log t(ξ) − ½βu(ξ²)(r² − ξ²),
+
+with equality at r² = ξ². Over a Gaussian of η the best ξ² is E[r²]. For given ξ this is
+Gaussian noise of precision βu, little for a row that is far off; u is what is expected
+of the scale of a row's noise in the mixture, and the evidence is a lower bound of the
+true one.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+from scipy.special import gammaln
+
+from relvec.likelihoods.base import Matching, PseudoObservations, re_estimated
+from relvec.likelihoods.classes import ClassLikelihood
+from relvec.likelihoods.student_t_integral import log_convolved
+from relvec.precision import NOISE_FLOOR
+from relvec.typing import Array
+
+# Degrees of freedom to begin with: Lange, Little and Taylor (1989).
+USUAL_FREEDOM = 4.0
+# Those that are estimated: with two there is no variance, with many the noise is as
+# good as Gaussian. From 3 on, a fifth of outliers had errors four times as large on
+# draws 100 to 105 of Friedman's function.
+_FREEDOM_RANGE = (2.2, 100.0)
+_CLOSE = 1e-2  # in their logarithm
+_TO_STD = 1.4826  # of a normal variable's median absolute deviation
+# Of those that are not zero, where more than half of the targets are.
+_LEAST_SCALE = 1e-2
+
+
+@dataclass(frozen=True)
+class StudentT:
+    """y = η + ε with √noise_precision·ε from Student's t distribution.
+
+    Pseudo-observations are those of the bound that touches at η: its precisions are not
+    negative, which minus the second derivatives of a row far off are, and no smaller.
+    """
+
+    noise_precision: Array  # (K,)
+    degrees_of_freedom: float = USUAL_FREEDOM
+    estimated: bool = True
+    ceiling: float | Array = 1 / NOISE_FLOOR
+    freedom_estimated: bool = False
+
+    @classmethod
+    def starting(
+        cls,
+        y: Array,
+        sample_weight: Array,
+        degrees_of_freedom: float = USUAL_FREEDOM,
+        *,
+        freedom_estimated: bool = False,
+    ) -> "StudentT":
+        """Noise to be estimated, to begin with as large as targets (N, K) are.
+
+        By their median absolute value, of which outliers have no part.
+        """
+        middle = [_typical_magnitude(one, sample_weight) for one in y.T]
+        scale = _TO_STD * np.array(middle)
+        ceiling = 1 / (NOISE_FLOOR * float(np.max(scale)) ** 2)
+        return cls(
+            scale**-2,
+            degrees_of_freedom,
+            ceiling=ceiling,
+            freedom_estimated=freedom_estimated,
+        )
+
+    @property
+    def conjugate(self) -> bool:
+        return False
+
+    @property
+    def coarse(self) -> "StudentT":
+        return self
+
+    @property
+    def matching(self) -> Matching | None:
+        return None
+
+    @property
+    def log_parameters(self) -> Array:
+        return np.log(self.noise_precision) if self.estimated else np.empty(0)
+
+    @property
+    def parameter_ceiling(self) -> Array | None:
+        if not self.estimated:
+            return None
+        return np.full(len(self.noise_precision), self.ceiling)
+
+    @property
+    def scale(self) -> Array:
+        freedom = self.degrees_of_freedom
+        return np.sqrt(freedom / (freedom - 2) / self.noise_precision)
+
+    @property
+    def unit(self) -> Array | None:
+        return None
+
+    @property
+    def absolute(self) -> "StudentT":
+        return self
+
+    def rescaled(self, scale: float | Array) -> "StudentT":
+        return replace(
+            self,
+            noise_precision=self.noise_precision / scale**2,
+            ceiling=self.ceiling / scale**2,
+        )
+
+    def with_parameters(
+        self, log_parameters: Array, *, fixed: bool = False
+    ) -> "StudentT":
+        if not self.estimated:
+            return self
+        precision = np.exp(log_parameters)
+        return replace(self, noise_precision=precision, estimated=not fixed)
+
+    def row_scales(self, squares: Array) -> Array:
+        """u (N, K) of squared residuals."""
+        freedom = self.degrees_of_freedom
+        return (freedom + 1) / (freedom + self.noise_precision * squares)
+
+    def log_densities(self, squares: Array) -> Array:
+        """log t (N, K) of squared residuals."""
+        freedom, beta = self.degrees_of_freedom, self.noise_precision
+        constant = gammaln((freedom + 1) / 2) - gammaln(freedom / 2)
+        peak = constant + 0.5 * np.log(beta / (np.pi * freedom))
+        tail = 0.5 * (freedom + 1) * np.log1p(beta * squares / freedom)
+        return np.asarray(peak - tail)
+
+    def with_freedom_of(self, squares: Array, sample_weight: Array) -> "StudentT":
+        """With the degrees of freedom of most likelihood, if they are estimated."""
+        if not self.freedom_estimated:
+            return self
+
+        def loss(log_freedom: float) -> float:
+            other = replace(self, degrees_of_freedom=float(np.exp(log_freedom)))
+            return -float(np.sum(sample_weight @ other.log_densities(squares)))
+
+        few, many = np.log(_FREEDOM_RANGE)
+        found = minimize_scalar(loss, bounds=(few, many), options={"xatol": _CLOSE})
+        return replace(self, degrees_of_freedom=float(np.exp(found.x)))
+
+    def pseudo_observations(
+        self, y: Array, eta: Array, sample_weight: Array
+    ) -> PseudoObservations:
+        weights = sample_weight[:, None] * self.row_scales((y - eta) ** 2)
+        return PseudoObservations(y, weights, self.noise_precision)
+
+    def curvature(
+        self, y: Array, eta: Array, sample_weight: Array
+    ) -> Callable[[Array], Array] | None:
+        return None
+
+    def log_density(self, y: Array, eta: Array, sample_weight: Array) -> float:
+        return float(np.sum(sample_weight @ self.log_densities((y - eta) ** 2)))
+
+    def sufficient_statistics(
+        self, y: Array, eta: Array, sample_weight: Array
+    ) -> tuple[Array, Array]:
+        n_parameters = len(self.log_parameters)
+        squares = (y - eta) ** 2
+        weighted = sample_weight @ (self.row_scales(squares) * squares)
+        return np.full(n_parameters, sample_weight.sum()), weighted[:n_parameters]
+
+    def lower_bound(self, y: Array, eta: Array, variance: Array) -> "ScaleMixture":
+        return ScaleMixture(self, (y - eta) ** 2 + variance)
+
+    def log_predictive(self, y: Array, mean: Array, variance: Array) -> Array:
+        scale = np.broadcast_to(self.noise_precision**-0.5, y.shape)
+        freedom = self.degrees_of_freedom
+        terms = log_convolved((y - mean) ** 2, variance, scale, freedom)
+        return np.asarray(terms.sum(axis=1))
+
+
+@dataclass(frozen=True)
+class ScaleMixture(ClassLikelihood):
+    """The bound on Student's t that touches where squared residuals are ξ²."""
+
+    bounded: StudentT
+    squares: Array  # (N, K) ξ²
+
+    @property
+    def conjugate(self) -> bool:
+        return True
+
+    @property
+    def row_scales(self) -> Array:
+        """u (N, K), of which the precisions of rows are made."""
+        return self.bounded.row_scales(self.squares)
+
+    def relative_scales(self, sample_weight: Array) -> tuple[Array, Array]:
+        """u/ū (N, K), and the mean ū (K,)."""
+        scales = self.row_scales
+        mean = np.average(scales, axis=0, weights=sample_weight)
+        return scales / mean, mean
+
+    def refitted(self, sample_weight: Array) -> StudentT:
+        """What is bounded, with the noise Σv(u/ū)ξ²/Σv and its degrees of freedom."""
+        relative, _ = self.relative_scales(sample_weight)
+        squares = sample_weight @ (relative * self.squares)
+        count = sample_weight.sum()
+        found = re_estimated(self.bounded, count, squares)
+        noise = self.bounded.with_parameters(found.log_parameters)
+        return noise.with_freedom_of(self.squares, sample_weight)
+
+    def log_normaliser(self, sample_weight: Array) -> float:
+        """Σv of what its log density has beside that of Gaussian noise.
+
+        The latter with the weights v·u/ū, as repetitions, and the noise precision βū.
+        It does not depend on β if the distribution of the scales of rows, of which u is
+        the mean, is what stays: then it is Σv(½E[log u/ū] − KL) of that distribution.
+        """
+        scales, beta = self.row_scales, self.bounded.noise_precision
+        _, mean = self.relative_scales(sample_weight)
+        terms = self.bounded.log_densities(self.squares)
+        terms = terms + 0.5 * beta * scales * self.squares
+        return float(
+            np.sum(sample_weight @ (terms - 0.5 * np.log(beta * mean / (2 * np.pi))))
+        )
+
+    @property
+    def scale(self) -> Array:
+        return self.bounded.scale
+
+    def rescaled(self, scale: float | Array) -> "ScaleMixture":
+        return ScaleMixture(self.bounded.rescaled(scale), self.squares * scale**2)
+
+    def pseudo_observations(
+        self, y: Array, eta: Array, sample_weight: Array
+    ) -> PseudoObservations:
+        weights = sample_weight[:, None] * self.row_scales
+        return PseudoObservations(y, weights, self.bounded.noise_precision)
+
+    def log_density(self, y: Array, eta: Array, sample_weight: Array) -> float:
+        slope = -0.5 * self.bounded.noise_precision * self.row_scales
+        touching = self.bounded.log_densities(self.squares)
+        terms = touching + slope * ((y - eta) ** 2 - self.squares)
+        return float(np.sum(sample_weight @ terms))
+
+    def lower_bound(self, y: Array, eta: Array, variance: Array) -> "ScaleMixture":
+        return self.bounded.lower_bound(y, eta, variance)
+
+    def log_predictive(self, y: Array, mean: Array, variance: Array) -> Array:
+        """Of the likelihood that is bounded."""
+        return self.bounded.log_predictive(y, mean, variance)
+
+
+def _typical_magnitude(values: Array, weight: Array) -> float:
+    """The median absolute value, or a part of that of values which are not zero."""
+    magnitude = np.abs(values)
+    middle = weighted_median(magnitude, weight)
+    if middle > 0 or not magnitude.any():
+        return middle or 1.0
+    some = magnitude > 0
+    return _LEAST_SCALE * weighted_median(magnitude[some], weight[some])
+
+
+def weighted_median(values: Array, weight: Array) -> float:
+    """The value, or the mean of two, with half of the weight on either side."""
+    order = np.argsort(values)
+    below = np.cumsum(weight[order])
+    half = 0.5 * below[-1]
+    first, last = np.searchsorted(below, [half, np.nextafter(half, np.inf)])
+    return float(values[order[[first, min(last, len(order) - 1)]]].mean())
