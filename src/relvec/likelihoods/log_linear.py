@@ -17,7 +17,7 @@ from relvec.likelihoods.classes import ClassLikelihood
 from relvec.precision import LEAST_PRECISION
 from relvec.typing import Array
 
-_LARGEST = 300.0  # η whose exponential still has a finite square
+_LARGEST = 100.0  # η beyond which steps are the same, and their squares finite
 _N_NODES = 24  # about the mode of the integrand: ten digits up to a variance of one
 
 
