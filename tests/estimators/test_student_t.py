@@ -129,7 +129,7 @@ class TestModel:
         inside = []
         for seed in range(3):
             y, new = spoilt(seed)[0], spoilt(50 + seed)[0]
-            lower, upper = robust(y).predict_interval(X, level=0.8)
+            lower, upper = robust(y).predict_interval(X, coverage=0.8)
             inside.append(np.mean((lower < new) & (new < upper)))
 
         assert 0.75 < np.mean(inside) < 0.95
@@ -221,7 +221,7 @@ class TestRefused:
 
         with pytest.raises(AttributeError) as refused:
             model.partial_fit(X, TRUTH)
-        assert "set noise='gaussian'" in str(refused.value.__cause__)
+        assert "use noise='gaussian'" in str(refused.value.__cause__)
 
     def test_rows_that_are_read_again_and_again(self):
         blocks = scan([(X, TRUTH)])

@@ -112,10 +112,10 @@ def test_a_fit_begins_with_the_last_one():
 @pytest.mark.parametrize(
     ("params", "remedy"),
     [
-        ({"noise_variance": 0.1}, "leave it at 'estimate'"),
-        ({"solver": "variational"}, "use solver='sequential'"),
-        ({"solver": TopDown("mackay", noise_interval=3)}, "leave out one of the two"),
-        ({"partition": "sample"}, "without partition"),
+        ({"noise_variance": 0.1}, "leave noise_variance at 'estimate'"),
+        ({"solver": "variational"}, "use 'sequential'"),
+        ({"solver": TopDown("mackay", noise_interval=3)}, "use 'sequential'"),
+        ({"partition": "sample"}, "leave out partition"),
     ],
 )
 def test_what_it_cannot_do_is_refused(params, remedy):
@@ -126,7 +126,7 @@ def test_what_it_cannot_do_is_refused(params, remedy):
 def test_rows_in_blocks_are_refused():
     blocks = scan([(X[:100], Y[:100]), (X[100:], Y[100:])])
 
-    with pytest.raises(ValueError, match="needs its rows in memory"):
+    with pytest.raises(ValueError, match="is for rows in memory"):
         RVR(noise="heteroscedastic", design="streamed", candidates=50).fit(blocks)
 
 

@@ -47,11 +47,6 @@ def fit_varying_noise(
 
     Each is fitted by ``fit``, which may learn their kernels.
     """
-    if not data.rows.in_memory:
-        raise ValueError(
-            "noise='heteroscedastic' needs its rows in memory, not in blocks: fit some "
-            "of them as arrays, or use noise='gaussian'"
-        )
     constant = fit(spec, data, start=start, monitor=monitor)
     if at_ceiling(constant.fit.likelihood) or not data.targets.any():
         return constant

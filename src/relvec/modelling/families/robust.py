@@ -63,6 +63,8 @@ class RobustRegression(OneTarget):
     def starting_likelihood(
         self, targets: Array, weight: Array, offset: float
     ) -> StudentT:
+        if not len(targets):
+            return self.likelihood  # nothing to begin with but what was found
         noise = StudentT.starting(
             targets,
             weight,
