@@ -1,0 +1,25 @@
+"""The command line: a table in a file to a model in a file, and what follows.
+
+It needs the extra ``cli``, and imports it only when it is called.
+"""
+
+import sys
+from importlib import import_module
+
+from relvec.parameters import optional_module
+
+_NEEDED = "rich_click", "pandas", "pyarrow"
+_WRONG_USE = 2  # of exits.py, which cannot be imported without them
+
+__all__ = ["main"]
+
+
+def main() -> None:
+    """Run the command ``relvec``."""
+    try:
+        for name in _NEEDED:
+            optional_module(name, f"the command line needs {name}", "cli")
+    except ImportError as error:
+        sys.stderr.write(f"relvec: {error}\n")
+        sys.exit(_WRONG_USE)
+    import_module("relvec.cli.main").relvec()
