@@ -9,7 +9,7 @@ from importlib import import_module
 from relvec.parameters import optional_module
 
 _NEEDED = "rich_click", "pandas", "pyarrow"
-_WRONG_USE = 2  # of exits.py, which cannot be imported without them
+_WRONG_USE, _INTERRUPTED = 2, 130  # of exits.py, which needs them
 
 __all__ = ["main"]
 
@@ -19,7 +19,10 @@ def main() -> None:
     try:
         for name in _NEEDED:
             optional_module(name, f"the command line needs {name}", "cli")
+        command = import_module("relvec.cli.commands").relvec
     except ImportError as error:
         sys.stderr.write(f"relvec: {error}\n")
         sys.exit(_WRONG_USE)
-    import_module("relvec.cli.main").relvec()
+    except KeyboardInterrupt:
+        sys.exit(_INTERRUPTED)
+    command()

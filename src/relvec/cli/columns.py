@@ -31,23 +31,29 @@ def chosen(
     frame: pd.DataFrame, target: str, drop: tuple[str, ...], most_categories: int
 ) -> Columns:
     """All columns but the target and those to drop, by what they hold."""
-    for name in (target, *drop):
-        check_named(frame, [name])
-    left_out = {target, *drop}
-    names = [name for name in frame.columns if name not in left_out]
-    if not names:
-        raise Problem("no column is left to predict from: drop fewer of them")
+    names = left(frame.columns, target, drop)
     texts = tuple(name for name in names if _is_text(frame[name], name))
     for name in texts:
         _check_categories(frame[name], name, most_categories)
     return Columns(tuple(name for name in names if name not in texts), texts)
 
 
-def check_named(frame: pd.DataFrame, names: Iterable[str]) -> None:
+def left(known: Iterable[str], target: str, drop: tuple[str, ...]) -> list[str]:
+    """Names of all columns but the target and those to drop."""
+    known = list(known)
+    check_named(known, (target, *drop))
+    names = [name for name in known if name not in {target, *drop}]
+    if not names:
+        raise Problem("no column is left to predict from: drop fewer of them")
+    return names
+
+
+def check_named(known: Iterable[str], names: Iterable[str]) -> None:
     """Refuse a table that lacks one of these."""
-    missing = [name for name in names if name not in frame.columns]
+    known = list(known)
+    missing = [name for name in names if name not in known]
     if missing:
-        has = listed(map(repr, frame.columns))
+        has = listed(map(repr, known))
         raise Problem(
             f"there is no column {listed(map(repr, missing))}; the table has {has}: "
             "check names and capitals"

@@ -43,6 +43,13 @@ class Commands(click.RichGroup):
             click.echo(f"relvec: {' '.join(text.split())}", err=True)
         sys.exit(code if isinstance(code, int) else 0)
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command; click itself would answer an interrupt with an empty line."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            raise click.Abort from None
+
 
 def _told(error: Exception) -> tuple[str, int]:
     """What to say of an error, and the exit code."""

@@ -97,7 +97,7 @@ class Model:
         names = self.names
         if names is None:
             return self._by_place(frame)
-        check_named(frame, names)
+        check_named(frame.columns, names)
         texts = self.categories()
         columns = Columns(
             tuple(name for name in names if name not in texts),

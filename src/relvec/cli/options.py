@@ -11,7 +11,8 @@ import rich_click as click
 from relvec.cli.targets import TASKS
 from relvec.cli.training import Choices
 
-FILE: Any = click.Path(path_type=Path)
+# Commands look for themselves, to say what to do.
+FILE: Any = click.Path(path_type=Path, readable=False)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,9 @@ import pandas as pd
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
+from relvec.cli.columns import left
 from relvec.cli.exits import Problem
+from relvec.cli.tables import column_names
 from relvec.cli.targets import Target, as_target
 from relvec.cli.training import LEAST, Choices, Trained, estimator
 from relvec.data import Block, RowBlocks, scan
@@ -82,15 +84,13 @@ def trained_on_stream(path: Path, target: str, choices: Choices) -> Streamed:
 
 
 def _opened(path: Path, target: str, drop: tuple[str, ...]) -> RowBlocks:
-    blocks = scan(path, target=target)
-    names = blocks.feature_names or []
-    unknown = [name for name in drop if name not in names]
-    if unknown:
-        raise Problem(f"there is no column {unknown[0]!r} to drop: check its spelling")
-    if not drop:
-        return blocks
-    kept = [name for name in names if name not in drop]
-    return scan(path, target=target, features=kept)
+    names = left(column_names(path), target, drop)
+    try:
+        blocks = scan(path, target=target, features=names)
+        next(iter(blocks))
+    except ValueError as error:
+        raise Problem(f"{error} (with --drop; a stream is numbers alone)") from error
+    return blocks
 
 
 def _surveyed(source: _Source, name: str, task: str | None) -> tuple[Any, Target, int]:

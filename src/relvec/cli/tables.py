@@ -43,6 +43,12 @@ def read_table(path: Path) -> pd.DataFrame:
     return frame
 
 
+def column_names(path: Path) -> list[str]:
+    """Names of the columns of a file, without its rows."""
+    check_readable(path)
+    return _NAMES[ending(path)](path)
+
+
 def write_table(frame: pd.DataFrame, path: Path) -> None:
     """The whole file, or none of it."""
     write_whole(path, _WRITERS[ending(path)](frame))
@@ -97,7 +103,7 @@ def rows_named(mask: AnyArray) -> str:
     return f"row{'s' * (len(numbers) > 1)} {listed(numbers)}"
 
 
-def _check_names(path: Path, names: list[str]) -> None:
+def _checked_names(path: Path, names: list[str]) -> list[str]:
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
         raise Problem(
@@ -109,12 +115,19 @@ def _check_names(path: Path, names: list[str]) -> None:
             f"{path} has a column without a name, perhaps the numbers of the rows: "
             "write it without them (index=False in pandas), or give it a name"
         )
+    return names
+
+
+def _names_of_csv(path: Path) -> list[str]:
+    packed = ending(path) == ".csv.gz"
+    opened = cast("Callable[..., Any]", gzip.open if packed else open)
+    with opened(path, "rt", encoding="utf-8-sig", newline="") as file:
+        first = next(csv.reader(file), [""])
+    return _checked_names(path, [name.strip() for name in first])
 
 
 def _from_csv(path: Path) -> pd.DataFrame:
-    opened = cast("Callable[..., Any]", gzip.open if _is_packed(path) else open)
-    with opened(path, "rt", encoding="utf-8-sig", newline="") as file:
-        _check_names(path, [name.strip() for name in next(csv.reader(file), [""])])
+    _names_of_csv(path)
     with warnings.catch_warnings():
         warnings.simplefilter("error", pd.errors.ParserWarning)
         return pd.read_csv(
@@ -126,28 +139,43 @@ def _from_csv(path: Path) -> pd.DataFrame:
         ).rename(columns=lambda name: str(name).strip())
 
 
-def _is_packed(path: Path) -> bool:
-    return ending(path) == ".csv.gz"
+def _names_of_parquet(path: Path) -> list[str]:
+    return _checked_names(path, parquet.read_schema(path).names)
 
 
 def _from_parquet(path: Path) -> pd.DataFrame:
-    _check_names(path, parquet.read_schema(path).names)
+    _names_of_parquet(path)
     return _as_frame(parquet.read_table(path))
 
 
-def _from_arrow(path: Path) -> pd.DataFrame:
+def _names_of_arrow(path: Path) -> list[str]:
     with pa.memory_map(str(path)) as file:
-        is_file = file.read(6) == b"ARROW1"
-        file.seek(0)
-        table = (ipc.open_file if is_file else ipc.open_stream)(file).read_all()
-        _check_names(path, table.schema.names)
-        return _as_frame(table)
+        return _checked_names(path, _arrow_reader(file).schema.names)
+
+
+def _from_arrow(path: Path) -> pd.DataFrame:
+    _names_of_arrow(path)
+    with pa.memory_map(str(path)) as file:
+        return _as_frame(_arrow_reader(file).read_all())
+
+
+def _arrow_reader(file: Any) -> Any:
+    is_file = file.read(6) == b"ARROW1"
+    file.seek(0)
+    return ipc.open_file(file) if is_file else ipc.open_stream(file)
 
 
 def _as_frame(table: pa.Table) -> pd.DataFrame:
     return table.to_pandas(ignore_metadata=True)
 
 
+_NAMES: dict[str, Callable[[Path], list[str]]] = {
+    ".csv.gz": _names_of_csv,
+    ".csv": _names_of_csv,
+    ".parquet": _names_of_parquet,
+    ".arrow": _names_of_arrow,
+    ".feather": _names_of_arrow,
+}
 _READERS: dict[str, Callable[[Path], pd.DataFrame]] = {
     ".csv.gz": _from_csv,
     ".csv": _from_csv,

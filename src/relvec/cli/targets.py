@@ -33,7 +33,7 @@ class Target:
 
 def target_of(frame: pd.DataFrame, name: str, task: str | None) -> Target:
     """The column as numbers or labels: as asked for, or by what it looks like."""
-    check_named(frame, [name])
+    check_named(frame.columns, [name])
     column = frame[name]
     _check_known(column)
     return as_target(name, _values(column), task)
