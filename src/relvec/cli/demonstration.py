@@ -44,7 +44,7 @@ def demo(output: Output, folder: Path, data: str) -> None:
     source = Source(table, "target", Choices(verbose=int(output.lively)))
     with output.working(f"Fitting {table.name}"):
         fitted = fit_to_file(model, source)
-    written, _ = predict_to_file(output, predictions, model, table)
+    written = predict_to_file(output, predictions, model, table)
     output.summary(
         {"data": str(table), **fitted, "predictions": written["predictions"]}
     )

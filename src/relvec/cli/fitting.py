@@ -137,6 +137,4 @@ def fit(
         stream = is_large(source.data)
     with output.working(f"Fitting {source.data.name}"):
         document = fit_to_file(path, source, stream=stream, refit=refit)
-    for remark in document["remarks"]:
-        output.note(remark)
     output.summary(document)

@@ -1,7 +1,7 @@
 """What a command says: one document, for people or for machines, and progress.
 
 A document is a dictionary of plain values, of dictionaries and of lists of rows. As
-text each is a table; with ``--json`` it is printed as it is.
+text each is a table, and ``remarks`` are notes; with ``--json`` it is printed as it is.
 """
 
 import json
@@ -59,6 +59,8 @@ class Output:
             text = json.dumps(_plain(document), indent=2, allow_nan=False)
             click.echo(text)
             return
+        for remark in document.get("remarks", ()):
+            self.note(remark)
         console = _console(sys.stdout)
         for table in _tables(document):
             console.print(table)
@@ -139,7 +141,11 @@ def _console(stream: Any) -> Console:
 
 def _tables(document: Document) -> Iterator[Table]:
     """Single values first, then what has a table of its own."""
-    single = {name: value for name, value in document.items() if not _is_large(value)}
+    single = {
+        name: value
+        for name, value in document.items()
+        if not _is_large(value) and name != "remarks"
+    }
     if single:
         yield _pairs(None, single)
     for name, value in document.items():
@@ -165,7 +171,7 @@ def _pairs(title: str | None, values: Document) -> Table:
 def _rows(title: str, rows: list[Document]) -> Table:
     table = Table(title=_label(title), title_justify="left")
     for name, value in rows[0].items():
-        side: Any = "left" if isinstance(value, str) else "right"
+        side: Any = "right" if isinstance(value, int | float) else "left"
         table.add_column(_label(name), justify=side)
     for row in rows:
         table.add_row(*map(_cell, row.values()))

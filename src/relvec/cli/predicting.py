@@ -42,12 +42,7 @@ def predict(
     """
     check_writable(path, model, data)
     ending(path)
-    document, remarks = predict_to_file(
-        output, path, model, data, only=only, prefix=prefix
-    )
-    for remark in remarks:
-        output.note(remark)
-    output.summary({**document, "remarks": remarks})
+    output.summary(predict_to_file(output, path, model, data, only=only, prefix=prefix))
 
 
 def predict_to_file(
@@ -58,8 +53,8 @@ def predict_to_file(
     *,
     only: bool = False,
     prefix: str = "",
-) -> tuple[dict[str, Any], list[str]]:
-    """Write predictions; what was written, and what is to be noted."""
+) -> dict[str, Any]:
+    """Write predictions, and say what came of it."""
     found = loaded(model)
     frame = read_table(data)
     X = found.rows_of(frame)
@@ -71,12 +66,12 @@ def predict_to_file(
             "ones other names with --prefix, or leave the old ones out with --only"
         )
     write_table(added if only else pd.concat([frame, added], axis=1), path)
-    document = {
+    return {
         "predictions": str(path),
         "rows": len(frame),
         "added": list(added.columns),
+        "remarks": found.unknown_texts(X),
     }
-    return document, found.unknown_texts(X)
 
 
 def _predictions(model: Model, X: Any, output: Output) -> pd.DataFrame:

@@ -119,7 +119,7 @@ def estimator(choices: Choices, *, classes: bool) -> Any:
         name = "rbf" if classes else "matern32"
     kernel: Any = Matern(nu=_NU[name]) if name in _NU else name
     learning = "ard" if name in _NU else None
-    common = {"random_state": choices.seed, "verbose": choices.verbose}
+    common: dict[str, Any] = {"random_state": choices.seed, "verbose": choices.verbose}
     if classes:
         return RVC(kernel, kernel_learning=learning, **common)
     return RVR(kernel, kernel_learning=learning, tol=_TOL, **common)
