@@ -33,9 +33,9 @@ $(INSTALLED_DOCS): $(INSTALLED)
 	@$(PIP_INSTALL) -e ".[docs]"
 	@touch $@
 
-demo: $(INSTALLED) ## Run the demonstration; its pictures go to demo-output/
-	@echo "Running examples/demo.py; its pictures go to demo-output/"
-	@MPLBACKEND=Agg $(BIN)/python examples/demo.py
+demo: $(INSTALLED) ## Run the demonstration; its files go to demo-output/
+	@echo "Running relvec demo; its files go to demo-output/"
+	@$(BIN)/relvec demo --output demo-output
 
 test: $(INSTALLED) ## Run the whole test suite
 	@echo "Running the whole test suite, one worker per core"

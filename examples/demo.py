@@ -1,6 +1,6 @@
 """Relevance vector machines beside support vector machines, on two small problems.
 
-Run it with ``make demo``. It prints two tables and draws two pictures, into
+It prints two tables and draws two pictures, into
 ``demo-output`` or the folder given on the command line.
 """
 

@@ -1,0 +1,66 @@
+"""``relvec inspect``: what a model file holds."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import rich_click as click
+
+from relvec.cli.models import Model, loaded
+from relvec.cli.options import FILE
+from relvec.cli.output import Output, with_output
+from relvec.model_file import read_limited, unpacked
+
+
+@click.command(epilog="Example: relvec inspect houses.json")
+@click.argument("model", type=FILE)
+@with_output
+def inspect(output: Output, model: Path) -> None:
+    """Show what a model file holds."""
+    found = loaded(model)
+    content = unpacked(read_limited(model))
+    summary = content["summary"]
+    output.result(
+        {
+            "model": str(model),
+            "bytes": model.stat().st_size,
+            "steps": [type(step).__name__ for step in found.steps],
+            **found.facts(),
+            "meaning": summary["meaning"],
+            "rounds": summary["n_iter"],
+            "seconds": summary["seconds"],
+            "classes": [str(label) for label in found.labels] or None,
+            "completes_missing_values": found.imputes,
+            "written_by": content["written_by"],
+            "columns": _columns(found),
+            "features": _features(found),
+        }
+    )
+
+
+def _columns(model: Model) -> list[dict[str, Any]]:
+    """What a table must have."""
+    texts = model.categories()
+    return [
+        {
+            "name": name,
+            "holds": "text" if name in texts else "numbers",
+            "values": sorted(map(str, texts[name])) if name in texts else None,
+        }
+        for name in model.names or []
+    ]
+
+
+def _features(model: Model) -> list[dict[str, Any]]:
+    """What the kernel sees, and what it has learned of it."""
+    last, number = model.estimator, model.estimator.n_features_in_
+    unknown = np.full(number, np.nan)
+    relevance = getattr(last, "feature_relevance_", unknown)
+    kernel = getattr(last, "kernel_", None)
+    scales = np.atleast_1d(getattr(kernel, "length_scale", unknown))
+    scales = np.broadcast_to(scales, unknown.shape)
+    rows = zip(model.feature_names(), relevance, scales, strict=True)
+    return [
+        {"feature": name, "relevance": float(share), "length_scale": float(scale)}
+        for name, share, scale in rows
+    ]

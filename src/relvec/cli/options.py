@@ -1,0 +1,76 @@
+"""What several commands are told: a table, its target and what to do with columns."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import reduce, wraps
+from pathlib import Path
+from typing import Any
+
+import rich_click as click
+
+from relvec.cli.targets import TASKS
+from relvec.cli.training import Choices
+
+# Commands look for themselves, to say what to do.
+FILE: Any = click.Path(path_type=Path, readable=False)
+
+
+@dataclass(frozen=True)
+class Source:
+    """A table in a file, and how to learn from it."""
+
+    data: Path
+    target: str
+    choices: Choices
+
+
+_OPTIONS = (
+    click.argument("data", type=FILE),
+    click.option("--target", required=True, help="Column to predict."),
+    click.option(
+        "--task",
+        type=click.Choice(TASKS),
+        help="What the target is; by default found from its values.",
+    ),
+    click.option("--drop", multiple=True, help="Column to leave out; repeatable."),
+    click.option(
+        "--impute",
+        is_flag=True,
+        help="Complete missing values: medians, and the most frequent text.",
+    ),
+    click.option(
+        "--max-categories",
+        type=click.IntRange(1),
+        default=50,
+        show_default=True,
+        help="Most different texts of a column.",
+    ),
+    click.option(
+        "--seed",
+        type=click.IntRange(0, 2**32 - 1),
+        default=0,
+        show_default=True,
+        help="For whatever is drawn by chance.",
+    ),
+)
+
+
+def with_source(command: Callable[..., None]) -> Callable[..., None]:
+    """A command that is given a Source."""
+
+    @wraps(command)
+    def inner(
+        *args: Any,
+        data: Path,
+        target: str,
+        task: str | None,
+        drop: tuple[str, ...],
+        impute: bool,
+        max_categories: int,
+        seed: int,
+        **given: Any,
+    ) -> None:
+        choices = Choices(task, "auto", drop, impute, max_categories, seed)
+        command(*args, source=Source(data, target, choices), **given)
+
+    return reduce(lambda made, option: option(made), reversed(_OPTIONS), inner)

@@ -1,0 +1,75 @@
+"""How well a model predicts rows that it has not seen."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import log_loss
+
+from relvec.cli.targets import Target
+from relvec.typing import AnyArray, Array
+
+_WITHIN = 1.96  # deviations that 95 % of a normal distribution are within
+
+
+def predicted(model: Any, X: Any, *, classes: bool) -> dict[str, AnyArray]:
+    """What a model says of rows, by name; deviations and probabilities if it can."""
+    if not classes:
+        try:
+            mean, std = model.predict(X, return_std=True)
+        except TypeError:  # of others than ours
+            return {"mean": np.asarray(model.predict(X))}
+        return {"mean": mean, "std": std}
+    if not hasattr(model, "predict_proba"):
+        return {"class": np.asarray(model.predict(X))}
+    probabilities = np.asarray(model.predict_proba(X))
+    labels = np.asarray(model.classes_)
+    return {"class": labels[probabilities.argmax(axis=1)], "proba": probabilities}
+
+
+def scores(model: Any, X: Any, target: Target) -> dict[str, float | None]:
+    """Errors, and what the bars or probabilities are worth."""
+    found = predicted(model, X, classes=target.classes)
+    if target.classes:
+        return _of_classes(target.values, found, np.asarray(model.classes_))
+    return _of_numbers(target.values, found)
+
+
+def baseline(known: Target, held: Target) -> dict[str, float]:
+    """The error of whoever says the mean, or the most frequent class, of every row."""
+    if not known.classes:
+        error = held.values - known.values.mean()
+        return {"rmse": float(np.sqrt(np.mean(error**2)))}
+    labels, counts = np.unique(known.values, return_counts=True)
+    return {"error": float(np.mean(held.values != labels[counts.argmax()]))}
+
+
+def _of_numbers(y: Array, found: dict[str, AnyArray]) -> dict[str, float | None]:
+    error = found["mean"] - y
+    std = found.get("std")
+    spread = float(np.var(y))
+    return {
+        "rmse": float(np.sqrt(np.mean(error**2))),
+        "mae": float(np.mean(np.abs(error))),
+        "r2": 1 - float(np.mean(error**2)) / spread if spread > 0 else None,
+        "nlpd": None if std is None else _nlpd(error, std),
+        "within_95": None
+        if std is None
+        else float(np.mean(np.abs(error) <= _WITHIN * std)),
+    }
+
+
+def _nlpd(error: Array, std: Array) -> float:
+    """Mean of minus the log density of a normal distribution."""
+    return float(np.mean(0.5 * np.log(2 * np.pi * std**2) + 0.5 * (error / std) ** 2))
+
+
+def _of_classes(
+    y: AnyArray, found: dict[str, AnyArray], labels: AnyArray
+) -> dict[str, float | None]:
+    probabilities = found.get("proba")
+    return {
+        "error": float(np.mean(found["class"] != y)),
+        "log_loss": None
+        if probabilities is None
+        else float(log_loss(y, probabilities, labels=labels)),
+    }

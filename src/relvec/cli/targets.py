@@ -1,0 +1,115 @@
+"""What a target is: a number to predict, or a class."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from relvec.cli.columns import as_numbers, check_named
+from relvec.cli.exits import Problem
+from relvec.cli.tables import listed, rows_named
+from relvec.typing import AnyArray
+
+REGRESSION, CLASSIFICATION = "regression", "classification"
+TASKS = (REGRESSION, CLASSIFICATION)
+# Whole numbers are classes if there are few, each of them several times.
+_FEW, _REPEATED = 10, 5
+_MOST_CLASSES = 100
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """Values of all rows, and what they are."""
+
+    name: str
+    values: AnyArray
+    classes: bool
+
+    @property
+    def task(self) -> str:
+        """By name."""
+        return CLASSIFICATION if self.classes else REGRESSION
+
+
+def target_of(frame: pd.DataFrame, name: str, task: str | None) -> Target:
+    """The column as numbers or labels: as asked for, or by what it looks like."""
+    check_named(frame.columns, [name])
+    column = frame[name]
+    _check_known(column)
+    return as_target(name, _values(column), task)
+
+
+def as_target(name: str, values: AnyArray, task: str | None) -> Target:
+    """Values without gaps, checked for what they are to be."""
+    found = task or guessed(values)
+    if found == REGRESSION:
+        return Target(name, _as_real(name, values), classes=False)
+    check_classes(name, values)
+    return Target(name, _whole(values), classes=True)
+
+
+def guessed(values: AnyArray) -> str:
+    """Regression, if numbers are more than a few whole ones."""
+    if values.dtype.kind not in "iuf":
+        return CLASSIFICATION
+    different = np.unique(values)
+    fractions = bool(np.any(different != np.floor(different)))
+    many = len(different) > min(_FEW, len(values) / _REPEATED)
+    return REGRESSION if fractions or (many and len(different) > 2) else CLASSIFICATION
+
+
+def check_classes(name: str, values: AnyArray) -> None:
+    """Refuse one class, and more of them than could be told apart."""
+    labels = pd.unique(values)
+    if len(labels) < 2:
+        raise Problem(
+            f"the target {name!r} is {labels[0]!r} in every row: there is nothing to "
+            "tell apart; choose another column, or add rows of other classes"
+        )
+    if len(labels) > min(_MOST_CLASSES, len(values) / 2):
+        numbers = values.dtype.kind in "iuf"
+        remedy = "--task regression" if numbers else "choose another column"
+        raise Problem(
+            f"the target {name!r} has {len(labels)} different values in {len(values)} "
+            f"rows, too many for classes: {remedy}"
+        )
+
+
+def _check_known(column: pd.Series) -> None:
+    gaps = column.isna().to_numpy()
+    if gaps.all():
+        raise Problem(f"the target {column.name!r} has no value: choose another column")
+    if gaps.any():
+        raise Problem(
+            f"the target {column.name!r} has no value in {rows_named(gaps)}: remove "
+            "these rows, which --impute does not complete"
+        )
+
+
+def _values(column: pd.Series) -> AnyArray:
+    """Numbers, truth values or text."""
+    kind = column.dtype
+    if pd.api.types.is_bool_dtype(kind):
+        return column.to_numpy(dtype=bool)
+    if pd.api.types.is_integer_dtype(kind):
+        return column.to_numpy(dtype=np.int64)
+    if pd.api.types.is_numeric_dtype(kind):
+        return as_numbers(column, str(column.name))
+    return np.asarray([str(cell) for cell in column])
+
+
+def _as_real(name: str, values: AnyArray) -> AnyArray:
+    if values.dtype.kind not in "biuf":
+        shown = listed(map(repr, pd.unique(values)[:3].tolist()))
+        raise Problem(
+            f"the target {name!r} is text ({shown}), and regression needs numbers: "
+            "--task classification"
+        )
+    return as_numbers(pd.Series(values), name)
+
+
+def _whole(values: AnyArray) -> AnyArray:
+    """Labels such as 1.0 as the whole numbers that they are."""
+    if values.dtype.kind == "f" and np.all(values == np.floor(values)):
+        return values.astype(np.int64)
+    return values
