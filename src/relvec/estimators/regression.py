@@ -6,8 +6,12 @@ from typing import Any
 from relvec.estimators.incremental import IncrementalModel
 from relvec.estimators.kernel_model import KernelRegressor
 from relvec.evidence import Deadline, check_noise_settings
-from relvec.modelling import OUTPUTS, Monitor, Targets
-from relvec.parameters import check_choice, check_noise_variances
+from relvec.kernel_search import learns_together
+from relvec.modelling import OUTPUTS, Monitor, Targets, has_prior
+from relvec.parameters import check_choice, check_noise_variances, check_one_target
+
+# What outputs do not share.
+_ALONE = "a partition, a hyperprior or a kernel learned for each vector or by weights"
 
 
 class RVR(KernelRegressor, IncrementalModel):
@@ -208,13 +212,8 @@ Incremental or WorkingSet, optional
     >>> mean, std = model.predict(X[:2], return_std=True)
     >>> std.round(1)
     array([0.1, 0.1])
-
-    Two outputs:
-
-    >>> import numpy as np
-    >>> several = RVR().fit(X, np.column_stack([y, 1 - 2 * y]))
-    >>> several.predict(X).shape, several.dual_coef_.shape[0]
-    ((100, 2), 2)
+    >>> RVR().fit(X, [[one, 1 - 2 * one] for one in y]).predict(X).shape
+    (100, 2)
     """
 
     def __init__(
@@ -280,7 +279,9 @@ Incremental or WorkingSet, optional
         if self._goes_elsewhere(X):
             survey = self._surveyed(X, y, sample_weight, classes=False)
             return self._fitted_elsewhere(X, survey, family, deadline, monitor)
-        checks = {"y_numeric": True, "multi_output": True}
+        if not self._takes_several:
+            check_one_target(y, _ALONE, "set outputs='independent', or leave it out")
+        checks = {"y_numeric": True, "multi_output": self._takes_several}
         rows, values = self._training_rows(X, y, sample_weight, **checks)
         fit = self._fit_function(self._learning)
         specified = partial(self._specification, rows, deadline=deadline)
@@ -299,5 +300,10 @@ Incremental or WorkingSet, optional
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
+        tags.target_tags.multi_output = self._takes_several
         return tags
+
+    @property
+    def _takes_several(self) -> bool:
+        alone = self.partition is not None or not learns_together(self._learning)
+        return self.outputs == "independent" or not (alone or has_prior(self._solver()))

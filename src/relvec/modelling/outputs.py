@@ -46,7 +46,6 @@ class Targets:
         size = y.shape[1]
         self._check_noise(size)
         if self.outputs == "shared":
-            self._check_solver(size)
             start = self._alike((size,))
             begun: Any = self.solver.initial_noise_variance
             begun = begun if start is None else start.fit.likelihood.scale**2
@@ -79,14 +78,9 @@ class Targets:
                 "one for each, or one for all"
             )
 
-    def _check_solver(self, size: int) -> None:
-        """Refuse a prior that is not in units of the noise."""
-        prior = self.solver.prior
-        told = prior.a or prior.b or prior.c or prior.d
-        integrated = np.isfinite(self.solver.noise_freedom(1.0))
-        if size > 1 and (told or integrated):
-            raise ValueError(
-                f"solver={self.solver!r} has a prior over the noise or the precisions, "
-                "which outputs='shared' measures by the noise: set "
-                "outputs='independent', or choose another solver"
-            )
+
+def has_prior(solver: Solver) -> bool:
+    """Over precisions or the noise, and not in units of the latter."""
+    prior = solver.prior
+    told = prior.a or prior.b or prior.c or prior.d
+    return bool(told) or bool(np.isfinite(solver.noise_freedom(1.0)))
