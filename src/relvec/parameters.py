@@ -105,14 +105,12 @@ def check_noise_variances(value: Any) -> None:
         raise _refused("noise_variance", "positive for every output", value)
 
 
-def check_one_target(y: Any) -> None:
-    """Refuse several targets of a row where sums are kept of one."""
+def check_one_target(y: Any, what: str, remedy: str) -> None:
+    """Refuse several targets of a row."""
     shape = np.shape(y)
     if len(shape) == 2 and shape[1] > 1:
-        raise ValueError(
-            f"partial_fit takes one target for each row, and y has {shape[1]}: use "
-            "fit, or a model for each output"
-        )
+        msg = f"{what} takes one target for each row, and y has {shape[1]}: {remedy}"
+        raise ValueError(msg)
 
 
 def check_flag(name: str, value: Any) -> None:

@@ -207,9 +207,9 @@ def test_other_settings(params):
     ("params", "message"),
     [
         ({"outputs": "both"}, "outputs must be one of 'shared', 'independent'"),
-        ({"solver": "variational"}, "set outputs='independent'"),
+        ({"solver": "variational"}, "y has 3: set outputs='independent'"),
         ({"kernel_learning": "adaptive"}, "set outputs='independent'"),
-        ({"partition": "split-merge", "partition_size": 10}, "outputs='independent'"),
+        ({"partition": "split-merge"}, "set outputs='independent'"),
         ({"noise_variance": [1.0, 2.0]}, "holds 2 numbers and y has 3 outputs"),
         ({"noise_variance": [1.0, 0.0, 2.0]}, "positive for every output"),
     ],
@@ -222,6 +222,20 @@ def test_what_several_outputs_have_not(params, message):
     with pytest.raises(ValueError, match=message):
         model.fit(X, y)
     assert not hasattr(model, "model_")
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"solver": "variational"},
+        {"kernel_learning": "adaptive"},
+        {"partition": "split-merge", "partition_size": 25},
+    ],
+    ids=str,
+)
+def test_models_apart_have_all_of_it(params):
+    X, y, _ = problem(50, 2)
+    assert RVR(outputs="independent", **params).fit(X, y).score(X, y) > 0.8
 
 
 def test_parts_have_one_target():

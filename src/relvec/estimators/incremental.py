@@ -139,7 +139,8 @@ class IncrementalModel(SparseKernelModel):
     ) -> Iterator[tuple[AnyArray, Array, Array]]:
         """Validated rows with targets and weights, a block at a time."""
         if not is_row_blocks(X):
-            check_one_target(y)
+            remedy = "use fit, or a model for each output"
+            check_one_target(y, "partial_fit", remedy)
             X, y = self._rows(X, y, y_numeric=True, reset=first)
             yield X, as_floats("y", y, 1), as_weights(sample_weight, len(X))
             return

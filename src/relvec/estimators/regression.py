@@ -9,9 +9,16 @@ from relvec.estimators.callbacks import with_callbacks
 from relvec.estimators.incremental import IncrementalModel
 from relvec.estimators.kernel_model import KernelRegressor
 from relvec.evidence import Deadline
-from relvec.modelling import OUTPUTS, Monitor, Targets
-from relvec.parameters import check_choice
+from relvec.kernel_search import learns_together
+from relvec.modelling import OUTPUTS, Monitor, Targets, has_prior
+from relvec.parameters import check_choice, check_one_target
 from relvec.typing import Array
+
+# What outputs do not share.
+_ALONE = (
+    "another noise than Gaussian, a partition, a hyperprior or a kernel learned for "
+    "each vector or by weights"
+)
 
 
 class RVR(KernelRegressor, IncrementalModel):
@@ -347,7 +354,9 @@ Incremental or WorkingSet, optional
             noise.check_rows(held=False)
             survey = self._surveyed(X, y, sample_weight, classes=False)
             return self._fitted_elsewhere(X, survey, family, deadline, monitor)
-        checks = {"y_numeric": True, "multi_output": True}
+        if not self._takes_several:
+            check_one_target(y, _ALONE, "set outputs='independent', or leave it out")
+        checks = {"y_numeric": True, "multi_output": self._takes_several}
         rows, values = self._training_rows(X, y, sample_weight, **checks)
         noise.check_rows(held=rows.in_memory)
         fit = noise.fitting(self._fit_function(self._learning))
@@ -404,5 +413,11 @@ Incremental or WorkingSet, optional
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
+        tags.target_tags.multi_output = self._takes_several
         return tags
+
+    @property
+    def _takes_several(self) -> bool:
+        alone = self.partition is not None or not learns_together(self._learning)
+        alone = alone or has_prior(self._solver()) or not self._noise_model.gaussian
+        return self.outputs == "independent" or not alone

@@ -33,6 +33,7 @@ __all__ = [
     "as_learning",
     "feature_relevance",
     "learn",
+    "learns_together",
     "length_scales",
     "n_kernels",
     "proposed_kernels",
@@ -49,21 +50,16 @@ def learn(
     monitor: Monitor = silent,
 ) -> FittedModel:
     """The model with the kernels that are learned, from those of the specification."""
-    _check_outputs(learning, data)
     with single_threaded():
         model = _learned(learning, spec, data, start, monitor)
         return calibrated(model, spec, data)
 
 
-def _check_outputs(learning: Learning, data: TrainingSet) -> None:
-    """Refuse to learn of several outputs what is learned of one."""
-    shared = isinstance(learning, LengthScales) and not learning.adaptive
-    if data.likelihood.unit is not None and not shared:
-        raise ValueError(
-            f"kernel_learning={learning!r} learns from one output, and "
-            "outputs='shared' has several: set outputs='independent', or learn lengths "
-            "that all vectors share, 'width', 'ard' or 'auto'"
-        )
+def learns_together(learning: Learning | None) -> bool:
+    """Whether outputs that share their vectors may share what is learned as well."""
+    if learning is None:
+        return True
+    return isinstance(learning, LengthScales) and not learning.adaptive
 
 
 def _learned(

@@ -53,7 +53,7 @@ from relvec.modelling.leave_one_out import equal_pairs, judged
 from relvec.modelling.lost_classes import remark_on_lost_classes
 from relvec.modelling.monitor import Monitor, heard, logged, logger, silent
 from relvec.modelling.noise_model import NoiseModel
-from relvec.modelling.outputs import OUTPUTS, Targets
+from relvec.modelling.outputs import OUTPUTS, Targets, has_prior
 from relvec.modelling.pairwise import Fit, PairwiseModel, fit_pairwise
 from relvec.modelling.predictive import (
     ClassDistribution,
@@ -134,6 +134,7 @@ __all__ = [
     "fit_problem",
     "fit_varying_noise",
     "fit_with_learned",
+    "has_prior",
     "heard",
     "in_arrays",
     "in_blocks",

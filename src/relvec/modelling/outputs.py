@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from relvec.evidence import Solver
 from relvec.modelling.families import SeveralOutputs
 from relvec.modelling.fitted import FittedModel
 from relvec.modelling.independent import IndependentModel, fit_independent
@@ -47,7 +48,6 @@ class Targets:
         size = y.shape[1]
         self._check_noise(size)
         if self.outputs == "shared":
-            self._check_shared(size)
             start = self._alike((size,))
             begun: Any = self.noise.solver.initial_noise_variance
             begun = begun if start is None else start.fit.likelihood.scale**2
@@ -77,20 +77,9 @@ class Targets:
                 "one for each, or one for all"
             )
 
-    def _check_shared(self, size: int) -> None:
-        """Refuse other noise, and a prior that is not in units of the noise."""
-        if not self.noise.gaussian:
-            raise ValueError(
-                f"noise={self.noise.kind!r} is that of one target, and y has {size} "
-                "outputs that share their vectors: set outputs='independent', or "
-                "noise='gaussian'"
-            )
-        prior = self.noise.solver.prior
-        told = prior.a or prior.b or prior.c or prior.d
-        integrated = self.noise.solver.integrates_noise
-        if size > 1 and (told or integrated):
-            raise ValueError(
-                f"solver={self.noise.solver!r} has a prior over the noise or the "
-                "precisions, which outputs='shared' measures by the noise: set "
-                "outputs='independent', or choose another solver"
-            )
+
+def has_prior(solver: Solver) -> bool:
+    """Over precisions or the noise, and not in units of the latter."""
+    prior = solver.prior
+    told = prior.a or prior.b or prior.c or prior.d
+    return bool(told) or solver.integrates_noise

@@ -38,11 +38,6 @@ def fit_partitioned(
     monitor: Monitor = silent,
 ) -> FittedModel:
     """The model of rows in memory."""
-    if np.ndim(data.offset):
-        raise ValueError(
-            "partition goes by sums over one target for each row: leave it out, or set "
-            "outputs='independent'"
-        )
     source = HeldRows.of(data, spec)
     given = int(data.rows.indices.max()) + 1  # equal rows are counted once
     if not isinstance(size, str):
