@@ -78,9 +78,14 @@ Incremental or WorkingSet, optional
     partition_size : "auto" or int, default="auto"
         Rows of a partition; "auto" is what the model of a few rows suggests, section
         4.2.1 of [4]_. For "sample" it is the number of rows drawn, by default 10000.
+    noise : {"gaussian", "student-t"} or StudentT, default="gaussian"
+        Distribution of the noise. With ``"student-t"``, noise of heavy tails [5]_, rows
+        that are far off count for little; a :class:`StudentT` says how heavy the tails
+        are, which are estimated otherwise. For rows in memory, fitted in turns of three
+        or four fits with Gaussian noise.
     noise_variance : "estimate" or float, default="estimate"
-        Variance of the noise, if it is known. An estimate is never below 1e-12 of the
-        mean square of the (centred) targets.
+        Variance of Gaussian noise, if it is known. An estimate is never below 1e-12 of
+        the mean square of the (centred) targets.
     tol : float, default=1e-4
         Nats that a function must gain to enter. The search ends when none does, or when
         three rounds in succession gain less than this for each observation; where it
@@ -145,13 +150,16 @@ Incremental or WorkingSet, optional
         Precision of the constant's prior; infinite if the constant is not a vector.
     noise_variance_ : float
         Variance of the noise, corrected by rows that are predicted without themselves;
-        what the evidence has is the last of ``history_["noise_std"]``.
+        what the evidence has is the last of ``history_["noise_std"]``. With ``y_std``
+        the mean square of these; of a Student-t distribution its tails included.
     degrees_of_freedom_ : float
         Of the Student-t distribution of predictions, with ``solver="variational"``,
         which integrates the noise out, and where fewer than 60 observations are left
-        to estimate it from; otherwise infinite, so Gaussian.
+        to estimate it from; otherwise infinite, so Gaussian. With
+        ``noise="student-t"`` those of the noise.
     log_evidence_ : float
-        Log marginal likelihood with all constants, in the units of ``y``.
+        Log marginal likelihood with all constants, in the units of ``y``; with
+        ``noise="student-t"`` a lower bound of it.
     n_iter_ : int
         Steps taken: rounds of the pool, or single actions.
     history_ : dict of ndarray
@@ -189,6 +197,9 @@ Incremental or WorkingSet, optional
        with Applications 36, 3982-3989.
     .. [4] D. Ben-Shimon (2006), "Accelerating the relevance vector machine via data
        partitioning", thesis, Ben-Gurion University of the Negev.
+    .. [5] M. E. Tipping and N. D. Lawrence (2005), "Variational inference for Student-t
+       models: robust Bayesian interpolation and generalised component analysis",
+       Neurocomputing 69, 123-141.
 
     Examples
     --------
