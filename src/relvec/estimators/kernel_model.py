@@ -277,7 +277,7 @@ class KernelRegressor(RegressorMixin, KernelModel):
         calibration : {None, "loo"}, default=None
             Whose quantiles: those of the distribution that the model has, or of the
             training rows, each predicted without itself: the standard deviation is
-            multiplied by the ⌈(n + 1)·coverage⌉-th smallest of |y − mean|/std of n
+            multiplied by the ⌈(n + 1)·coverage⌉-th smallest of ``|y − mean|/std`` of n
             such rows, ``coverage`` in steps of half a per cent, upwards. That holds for
             noise of any shape; rows are then those that the fit has left out, 5000 at
             most, which LSSVR knows with ``tune="loo"``.

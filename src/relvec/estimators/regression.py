@@ -99,13 +99,18 @@ Incremental or WorkingSet, optional
         modelled: by the same vectors with one prior precision each, in units of every
         output's noise; or by a model for each output, with vectors, a kernel and a
         noise of its own.
-    noise : {"gaussian", "heteroscedastic", "poisson"}, default="gaussian"
-        Gaussian noise that is the same everywhere, or whose variance has a sparse model
-        of its own if rows left out ask for it. With ``"poisson"`` targets are counts,
-        and the logarithm of their rate is modelled: predictions are rates.
+    noise : {"gaussian", "student-t", "heteroscedastic", "poisson"} or StudentT, \
+default="gaussian"
+        Distribution of the noise: Gaussian, the same everywhere. With ``"student-t"``,
+        noise of heavy tails [5]_, rows that are far off count for little; a
+        :class:`StudentT` says how heavy the tails are, which are estimated otherwise.
+        With ``"heteroscedastic"`` the variance of Gaussian noise has a sparse model of
+        its own if rows left out ask for it. Both are for rows in memory, and take
+        several fits. With ``"poisson"`` targets are counts, and the logarithm of their
+        rate is modelled: predictions are rates.
     noise_variance : "estimate", float or list of float, default="estimate"
-        Variance of the noise, if it is known, perhaps for each output. An estimate is
-        never below 1e-12 of the mean square of the (centred) targets.
+        Variance of Gaussian noise, if it is known, perhaps for each output. An estimate
+        is never below 1e-12 of the mean square of the (centred) targets.
     tol : float, default=1e-4
         Nats that a function must gain to enter. The search ends when none does, or when
         three rounds in succession gain less than this for each observation; where it
@@ -172,16 +177,19 @@ Incremental or WorkingSet, optional
         Precision of the constant's prior; infinite if the constant is not a vector.
     noise_variance_ : float or ndarray of shape (n_outputs,)
         Variance of the noise, corrected by rows that are predicted without themselves;
-        what the evidence has is the last of ``history_["noise_std"]``. Of Gaussian
-        noise, as the next; of noise that varies the mean over the training rows.
+        what the evidence has is the last of ``history_["noise_std"]``. With ``y_std``
+        the mean square of these; of a Student-t distribution its tails included; of
+        noise that varies the mean over the training rows. Not of counts.
     degrees_of_freedom_ : float
         Of the Student-t distribution of predictions, with ``solver="variational"``,
         which integrates the noise out, and where fewer than 60 observations are left
-        to estimate it from; otherwise infinite, so Gaussian.
+        to estimate it from; otherwise infinite, so Gaussian. With
+        ``noise="student-t"`` those of the noise. Not of counts.
     dispersion_ : float
         For "poisson", variance of log rates beside that which the model knows of.
     log_evidence_ : float
-        Log marginal likelihood with all constants, in the units of ``y``.
+        Log marginal likelihood with all constants, in the units of ``y``; with
+        ``noise="student-t"`` a lower bound of it.
     n_iter_ : int
         Steps taken: rounds of the pool, or single actions.
     history_ : dict of ndarray
@@ -219,6 +227,9 @@ Incremental or WorkingSet, optional
        with Applications 36, 3982-3989.
     .. [4] D. Ben-Shimon (2006), "Accelerating the relevance vector machine via data
        partitioning", thesis, Ben-Gurion University of the Negev.
+    .. [5] M. E. Tipping and N. D. Lawrence (2005), "Variational inference for Student-t
+       models: robust Bayesian interpolation and generalised component analysis",
+       Neurocomputing 69, 123-141.
 
     Examples
     --------

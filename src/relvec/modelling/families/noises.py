@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from relvec.likelihoods.student_t import USUAL_FREEDOM
+from relvec.likelihoods.student_t import FEWEST
 from relvec.modelling.families.counts import Counts
 from relvec.modelling.families.regression import Regression
 from relvec.modelling.families.robust import RobustRegression
@@ -79,6 +79,6 @@ def regression_family(
         noise = StudentT()
     if isinstance(noise, StudentT):
         estimated = noise.estimated
-        freedom = USUAL_FREEDOM if estimated else float(noise.degrees_of_freedom)
+        freedom = FEWEST if estimated else float(noise.degrees_of_freedom)
         return RobustRegression(freedom, centred, initial_noise_variance, estimated)
     return Regression(noise_variance, centred, initial_noise_variance)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from relvec.likelihoods import Likelihood, StudentT, weighted_median
-from relvec.likelihoods.student_t import USUAL_FREEDOM
+from relvec.likelihoods.student_t import FEWEST
 from relvec.modelling.families.base import LeftOut, OneTarget
 from relvec.modelling.families.noise import corrected_scale
 from relvec.modelling.families.regression import centred_targets
@@ -22,7 +22,7 @@ from relvec.typing import AnyArray, Array
 class RobustRegression(OneTarget):
     """y = f(x) + ε, ε from Student's t distribution of unknown scale."""
 
-    degrees_of_freedom: float = USUAL_FREEDOM
+    degrees_of_freedom: float = FEWEST
     centred: bool = True  # targets, by their weighted median
     initial_noise_variance: float | None = None
     freedom_estimated: bool = True
