@@ -65,6 +65,18 @@ def test_columns_are_found_by_name(folder):
     assert np.allclose(found["my_probability_a"], expected["probability_a"])
 
 
+def test_a_model_without_names_takes_columns_in_their_order(folder):
+    X = numbers()[["width", "depth", "z"]]
+    model = relvec.RVR().fit(X.to_numpy(), numbers()["price"])
+    model.save("m.json")
+    X.to_csv("t.csv", index=False)
+
+    document("predict m.json t.csv --output p.csv --only")
+
+    assert np.allclose(pd.read_csv("p.csv")["mean"], model.predict(X.to_numpy()))
+    assert "without names" in run("predict m.json numbers.csv --output p.csv").stderr
+
+
 def test_gaps_are_completed_by_a_model_that_was_fitted_so(folder):
     document("predict gaps.json gaps.csv --output p.csv")
 

@@ -1,11 +1,16 @@
 """From a table to a model: what is found, encoded, held out and said."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import relvec
 from cli.sessions import N_ROWS, document, mixed, numbers, run, with_gaps
+from relvec.cli import streaming
+from relvec.cli.output import Output
+from relvec.cli.tables import column_names, read_table, write_table
 
 
 def test_a_number_is_predicted_with_its_noise(folder):
@@ -82,20 +87,15 @@ def test_the_task_can_be_chosen(folder):
     assert found["estimator"] == "RVR"
 
 
-@pytest.mark.parametrize("kind", ["csv.gz", "parquet", "arrow", "feather"])
-def test_files_of_all_kinds_are_the_same_table(folder, kind):
-    path, table = f"t.{kind}", numbers()
-    if kind == "csv.gz":
-        table.to_csv(path, index=False)
-    elif kind == "parquet":
-        table.to_parquet(path)
-    else:
-        table.to_feather(path)
+@pytest.mark.parametrize("kind", ["csv", "csv.gz", "parquet", "arrow", "feather"])
+def test_files_of_all_kinds_are_the_same_table(tmp_path, kind):
+    """Written and read, with numbers, text and truth values."""
+    path = tmp_path / f"t.{kind}"
 
-    found = document(f"fit {path} --target price --output m.json")
+    write_table(mixed(), path)
 
-    expected = document("fit numbers.csv --target price --output n.json")
-    assert found["hold_out"] == expected["hold_out"]
+    pd.testing.assert_frame_equal(read_table(path), mixed(), check_dtype=False)
+    assert column_names(path) == list(mixed())
 
 
 def test_missing_values_are_completed_on_request(folder):
@@ -142,6 +142,28 @@ def test_a_stream_of_classes(folder):
     assert found["task"] == "classification"
     assert found["features"] == 2
     assert found["hold_out"]["error"] < 0.3
+
+
+def test_a_large_file_is_streamed_by_itself(folder, monkeypatch):
+    """Its rows are drawn as they come, so that shares are not exact."""
+    monkeypatch.setattr(streaming, "_LARGE", 100)
+
+    words = "fit numbers.csv --target price --output m.json --seed 1"
+    found, whole = document(words), document(f"{words} --no-stream")
+
+    drawn = np.random.default_rng(1).random(N_ROWS) >= 0.2
+    assert found["rows_fitted"] == drawn.sum() != whole["rows_fitted"]
+
+
+def test_progress_is_for_whoever_watches(folder, monkeypatch):
+    """On stderr; and a model does not remember it."""
+    monkeypatch.setattr(Output, "lively", True)
+
+    done = run("fit numbers.csv --target price --output m.json --json")
+
+    assert json.loads(done.stdout)["task"] == "regression"
+    assert "Fitting numbers.csv" in done.stderr
+    assert relvec.load("m.json").steps[-1][1].verbose == 0
 
 
 def test_quiet_is_quiet(folder):

@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 import rich_click as click
 
-FAILED, WRONG, FAULT, INTERRUPTED, UNHEARD = 1, 2, 70, 130, 141
+FAILED, WRONG, FAULT, INTERRUPTED = 1, 2, 70, 130
 # By name, so that whoever sees a fault can show it.
 TRACEBACK = "RELVEC_TRACEBACK"
 
@@ -31,11 +31,6 @@ class Commands(click.RichGroup):
         extra["standalone_mode"] = False
         try:
             code = super().main(args, prog_name or "relvec", **extra)
-            sys.stdout.flush()
-        except BrokenPipeError:
-            # Nobody reads on: let the interpreter's last flush find somebody.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            sys.exit(UNHEARD)
         except Exception as error:
             if os.environ.get(TRACEBACK):
                 raise

@@ -110,8 +110,8 @@ class Model:
         number = int(self.whole.n_features_in_)
         if frame.shape[1] != number:
             raise Problem(
-                f"the table has {frame.shape[1]} columns, and the model was fitted "
-                f"with {number} that had no names: give it these, in the same order"
+                f"the table has {frame.shape[1]} columns, and the model was fitted to "
+                f"{number} without names: give it these alone, in the same order"
             )
         columns = Columns(tuple(frame.columns), ())
         return features(frame, columns, missing=self.imputes).to_numpy()

@@ -116,7 +116,7 @@ class Output:
             yield tell
 
     def _progress(self, *columns: Any) -> Progress:
-        console = _console(sys.stderr)
+        console = Console(file=sys.stderr, force_terminal=self.lively)
         return Progress(
             *columns, console=console, transient=True, disable=not self.lively
         )

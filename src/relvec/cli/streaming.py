@@ -1,6 +1,5 @@
 """Fitting a file of numbers that is read a block at a time."""
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +14,7 @@ from relvec.cli.columns import left
 from relvec.cli.exits import Problem
 from relvec.cli.tables import column_names
 from relvec.cli.targets import Target, as_target
-from relvec.cli.training import LEAST, Choices, Trained, estimator
+from relvec.cli.training import LEAST, Choices, Trained, estimator, remarks
 from relvec.data import Block, RowBlocks, scan
 from relvec.typing import AnyArray
 
@@ -73,14 +72,12 @@ def trained_on_stream(path: Path, target: str, choices: Choices) -> Streamed:
     source = _Source(blocks, choices.holdout, choices.seed)
     scaler, known, n_rows = _surveyed(source, target, choices.task)
     last = estimator(choices, classes=known.classes)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with remarks() as said:
         last.fit(scan(lambda: _scaled(source.fitted(), scaler, known)))
     last.set_params(verbose=0)
     model = Pipeline([("prepare", scaler), ("model", last)])
     X, held = _gathered(source, known)
-    remarks = list(dict.fromkeys(str(each.message) for each in caught))
-    return Streamed(Trained(model, remarks), n_rows, known, X, held)
+    return Streamed(Trained(model, said), n_rows, known, X, held)
 
 
 def _opened(path: Path, target: str, drop: tuple[str, ...]) -> RowBlocks:

@@ -1,6 +1,8 @@
 """From a table to a fitted pipeline: encoding, scaling, kernel, hold-out."""
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,7 +22,7 @@ from relvec.typing import AnyArray
 
 KERNELS = ("auto", "matern32", "matern52", "rbf", "linear")
 _NU = {"matern32": 1.5, "matern52": 2.5}
-_TOL = 3e-4  # large tables take half the time of the estimator's own, and err no more
+_TOL = 3e-4  # large tables take half the time, for errors a percent or so larger
 LEAST = 2  # rows of either part
 
 
@@ -141,8 +143,17 @@ def trained(data: Data, choices: Choices) -> Trained:
         ("model", last),
     ]
     model = Pipeline(steps)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with remarks() as said:
         model.fit(data.X, data.target.values)
     last.set_params(verbose=0)  # the file is of a model, not of who watched
-    return Trained(model, list(dict.fromkeys(str(each.message) for each in caught)))
+    return Trained(model, said)
+
+
+@contextmanager
+def remarks() -> Iterator[list[str]]:
+    """What a fit warns of, each once; complete when it has ended."""
+    said: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield said
+    said.extend(dict.fromkeys(str(each.message) for each in caught))
