@@ -129,11 +129,6 @@ def _shared(found: Surroundings, basis: Basis) -> Surroundings:
     )
 
 
-def _typical(kernel: Kernel, X: AnyArray) -> float:
-    """k(x, x) of a row on average."""
-    return float(kernel.diagonal(X).mean())
-
-
 def _raised(
     found: Surroundings, pivots: Pivots, X: AnyArray, seen: Judged
 ) -> Surroundings:
@@ -180,5 +175,6 @@ def _prior_mean(
     """What is added where nothing is known, so that targets are as for all rows."""
     constant = model.posterior.mean[:, 0] if model.basis.bias else 0.0
     at = np.broadcast_to(constant, found.amplitude.shape)
-    variance = found.amplitude * _typical(found.pivots.kernel, X)
+    prior = np.average(found.pivots.kernel.diagonal(X), weights=left_out.weight)
+    variance = found.amplitude * prior
     return model.family.prior_mean(left_out, at, variance)
