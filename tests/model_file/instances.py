@@ -218,6 +218,9 @@ INSTANCES = {
     ),
     "rvr varying noise": lambda: RVR(gamma=0.5, noise="heteroscedastic").fit(*varied()),
     "rvr student-t": partial(_rvr, noise=StudentT(3.0)),
+    "rvr student-t of two": lambda: RVR(
+        gamma=0.5, outputs="independent", noise="student-t"
+    ).fit(regression()[0], np.column_stack([regression()[1]] * 2)),
     "rvr without constant": partial(_rvr, fit_intercept=False),
     "rvr candidates": partial(_rvr, candidates=regression()[0][:10]),
     "rvr partition": partial(_rvr, partition=SplitMerge(), partition_size=15),

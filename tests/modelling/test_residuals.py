@@ -143,6 +143,48 @@ def test_a_weight_counts_repetitions():
     )
 
 
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"outputs": "independent"},
+        {"outputs": "independent", "noise": "student-t"},
+    ],
+)
+def test_every_output_has_its_own(settings):
+    X, y = noisy_sinc(150, seed=4)
+    Y = np.column_stack([y, 100 * y[::-1]])
+    model = RVR(gamma=0.2, **settings).fit(X, Y)
+    lower, upper = model.predict_interval(X, coverage=0.9, calibration="loo")
+    alone = RVR(gamma=0.2, noise=settings.get("noise", "gaussian")).fit(X, Y[:, 1])
+    other = alone.predict_interval(X, coverage=0.9, calibration="loo")
+
+    assert lower.shape == upper.shape == Y.shape
+    within = np.mean((lower < Y) & (upper > Y), axis=0)
+    assert np.all((within > 0.86) & (within < 0.97))
+    widths = (upper - lower)[:, 1], other[1] - other[0]
+    assert_allclose(np.mean(widths[0]), np.mean(widths[1]), rtol=0.1)
+
+
+def test_noise_that_varies_has_residuals_of_its_own(rng):
+    x = rng.uniform(0, 6, (300, 1))
+    y = np.sin(x[:, 0]) + (0.05 + 0.15 * x[:, 0]) * rng.standard_normal(300)
+    model = RVR(noise="heteroscedastic").fit(x, y)
+    lower, upper = model.predict_interval(x, coverage=0.9, calibration="loo")
+    quiet = x[:, 0] < 3
+
+    assert model.model_.noise_model is not None
+    for rows in (quiet, ~quiet):
+        assert 0.84 < np.mean((lower < y)[rows] & (y < upper)[rows]) < 0.97
+
+
+def test_counts_have_none():
+    X = np.linspace(0, 5, 40)[:, None]
+    model = RVR(noise="poisson").fit(X, np.arange(40.0))
+    with pytest.raises(ValueError, match="of counts"):
+        model.predict_interval(X, calibration="loo")
+
+
 def test_files_have_them(tmp_path):
     X, y = noisy_sinc(60, seed=0)
     model = RVR(gamma=1 / 9).fit(X, y)

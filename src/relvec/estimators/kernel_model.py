@@ -315,8 +315,8 @@ class KernelRegressor(RegressorMixin, KernelModel):
     _no_residuals = (
         "needs rows that fit has left out, of which this model has none: they are not "
         "known of rows that partial_fit was given, of blocks of which none was drawn, "
-        "nor of a file that an earlier version has written; fit it on rows in memory, "
-        "or leave out calibration"
+        "of counts, nor of a file that an earlier version has written; fit real "
+        "targets of rows in memory, or leave out calibration"
     )
 
     def _with_bars(self, rows: Any) -> Any:

@@ -109,7 +109,7 @@ def checked_independent(model: IndependentModel) -> IndependentModel:
         for one in model.models
     )
     for one in models:
-        expected.is_a("its family", one.family, Regression)
+        expected.is_a("its family", one.family, Counts, Regression, RobustRegression)
     _check_together(models, model.first_kernels, model.remarks)
     return replace(model, models=models)
 
