@@ -37,6 +37,7 @@ ESTIMATORS = [
     RVR(kernel="precomputed"),
     RVR(kernel=None),
     RVR(noise_variance=0.5),
+    RVR(noise="student-t", gamma="scale"),
     RVR(gamma="scale", fit_intercept=False),
     RVR(gamma="scale", solver=BottomUp(init="bias")),
     RVC(),

@@ -228,3 +228,12 @@ class TestRefused:
         model = RVR(noise="student-t", design="streamed", candidates=10)
         with pytest.raises(ValueError, match="is for rows in memory"):
             model.fit(blocks)
+
+    @pytest.mark.parametrize(
+        ("noise", "given"), [("student-t", {}), ("gaussian", {"y_std": np.ones(N)})]
+    )
+    def test_rows_of_a_cluster(self, noise, given):
+        da = pytest.importorskip("dask.array")
+        there = da.from_array(X, chunks=(50, 1)), da.from_array(TRUTH, chunks=50)
+        with pytest.raises(ValueError, match="give X and y as arrays"):
+            RVR(noise=noise).fit(*there, **given)
