@@ -77,6 +77,7 @@ class Frozen:
     parameter_ceiling = None
     log_parameters = np.empty(0)
     scale = np.full(1, np.nan)
+    unit = None
 
     def rescaled(self, scale):
         return self

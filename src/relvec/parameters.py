@@ -107,7 +107,7 @@ def check_noise_variances(value: Any) -> None:
 
 def check_one_target(y: Any, what: str, remedy: str) -> None:
     """Refuse several targets of a row."""
-    shape = np.shape(y)
+    shape = np.asarray(y).shape
     if len(shape) == 2 and shape[1] > 1:
         msg = f"{what} takes one target for each row, and y has {shape[1]}: {remedy}"
         raise ValueError(msg)

@@ -27,7 +27,8 @@ def _functions(kernels, model):
 @pytest.mark.parametrize("mode", MODES)
 def test_centres_of_ones_own(mode):
     centres = np.random.default_rng(7).uniform(-10, 10, (25, 2))
-    model = RVC(multi_class=mode, gamma=GAMMA, candidates=centres).fit(X, Y)
+    settings = {"multi_class": mode, "gamma": GAMMA, "uncertainty": "plain"}
+    model = RVC(candidates=centres, **settings).fit(X, Y)
 
     assert (model.relevance_ == -1).all()
     vectors = model.relevance_vectors_
@@ -39,7 +40,7 @@ def test_centres_of_ones_own(mode):
 @pytest.mark.parametrize("mode", MODES)
 def test_several_kernels_for_all(mode):
     kernels = [Gaussian(1.0), Gaussian(5.0)]
-    model = RVC(kernels, multi_class=mode).fit(X, Y)
+    model = RVC(kernels, multi_class=mode, uncertainty="plain").fit(X, Y)
     Phi = _functions(kernels, model)
 
     assert set(model.relevance_kernel_) <= {0, 1}
@@ -60,9 +61,10 @@ def test_a_kernel_for_each_classifier(mode):
     kernels = dict(
         zip(KEYS[mode], [Gaussian(2.0), [Gaussian(5.0), Linear()], "rbf"], strict=True)
     )
-    model = RVC(kernels, multi_class=mode, gamma=GAMMA).fit(X, Y)
+    settings = {"gamma": GAMMA, "uncertainty": "plain"}
+    model = RVC(kernels, multi_class=mode, **settings).fit(X, Y)
     alone = [
-        RVC(kernel, gamma=GAMMA).fit(*_binary_problem(key))
+        RVC(kernel, **settings).fit(*_binary_problem(key))
         for key, kernel in kernels.items()
     ]
 

@@ -21,7 +21,8 @@ PARTS = [slice(0, 50), slice(50, 51), slice(51, 300), slice(300, 400)]
 
 
 def regression(**parameters):
-    return RVR(**{"gamma": 1 / 3**2, "candidates": CENTRES, **parameters})
+    plain = {"gamma": 1 / 3**2, "candidates": CENTRES, "uncertainty": "plain"}
+    return RVR(**plain | parameters)
 
 
 def in_parts(model, y=Y, weight=None, parts=PARTS):

@@ -22,13 +22,17 @@ TABLE = pa.Table.from_pandas(FRAME)
 NAMES = {"target": "height", "weight": "count"}
 
 
+# A process about a model knows all rows of an array, and of blocks those drawn.
+STREAMED = {"design": "streamed", "uncertainty": "plain"}
+
+
 def regression(candidates=150, **parameters):
-    parameters = {"gamma": 1 / 4**2, "design": "streamed", **parameters}
+    parameters = {"gamma": 1 / 4**2, **STREAMED, **parameters}
     return RVR(candidates=candidates, **parameters)
 
 
 def classification(candidates=100, **parameters):
-    parameters = {"gamma": 1 / 0.5**2, "design": "streamed", **parameters}
+    parameters = {"gamma": 1 / 0.5**2, **STREAMED, **parameters}
     return RVC(candidates=candidates, **parameters)
 
 

@@ -97,7 +97,11 @@ class Observed:
         def loss(log_a: float) -> float:
             """−2 log N(t̂ | 0, B⁻¹ + aFFᵀ), but for what does not depend on a."""
             a = np.exp(log_a)
-            return float(np.sum(np.log1p(a * values) - targets * a / (1 + a * values)))
+            # Features may be of any size, and some a are then out of the question.
+            with np.errstate(over="ignore", invalid="ignore"):
+                gained = targets * a / (1 + a * values)
+                total = float(np.sum(np.log1p(a * values) - gained))
+            return total if np.isfinite(total) else np.inf
 
         square = float(self.squares[list(outputs)].mean())
         return np.exp(_least(loss, np.log(square))) if square > 0 else 0.0

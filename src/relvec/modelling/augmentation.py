@@ -105,7 +105,12 @@ def _pivots(model: FittedModel, kernel: Kernel, X: AnyArray) -> Pivots:
     tol = _INDEPENDENT * float(np.max(kernel.diagonal(X), initial=0.0))
     found, most = Pivots.none(kernel, X), _n_pivots(model)
     own = as_rows(_centres(model.basis))
-    return found.greedy(own, most, tol).greedy(X, most, tol)
+    return found.greedy(_sorted(own), most, tol).greedy(_sorted(X), most, tol)
+
+
+def _sorted(rows: AnyArray) -> AnyArray:
+    """In an order that does not depend on the one given: of equal ones the first."""
+    return rows if rows.dtype == object else rows[np.lexsort(rows.T[::-1])]
 
 
 def _centres(basis: Basis) -> AnyArray:

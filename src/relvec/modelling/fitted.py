@@ -128,7 +128,7 @@ class FittedModel:
         X, linear = self.features.checked(X), Linear.of(self, offset)
         widest = max(len(self.basis), X.shape[1])
         parts = [linear(X[rows]) for rows in blocks(len(X), widest, ROW_ENTRIES)]
-        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+        return np.concatenate(parts) if len(parts) > 1 else [*parts, linear(X)][0]
 
     def _functions(self, X: AnyArray) -> Iterator[tuple[slice, Any]]:
         """Some rows at a time, and the functions there, sparse if they are compact."""

@@ -92,10 +92,10 @@ class NoiseModel:
             )
         if is_row_blocks(X) or self.partition is not None:
             raise self._at_once("y_std")
-        if np.ndim(y) > 1:
+        if np.asarray(y).ndim > 1:
             raise ValueError(
                 f"y_std is the noise of one target for each row, and y has the shape "
-                f"{np.shape(y)}: fit its columns one by one, or leave out y_std"
+                f"{np.asarray(y).shape}: fit its columns one by one, or leave out y_std"
             )
         known = KnownNoise.of(y_std, sample_weight)
         if hasattr(y, "__len__") and len(y) != len(known.weight):

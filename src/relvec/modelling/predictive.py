@@ -15,6 +15,7 @@ from relvec.typing import AnyArray, Array
 # Of the logarithm of a rate: less is none, and with more the upper quantiles of a gamma
 # distribution of given mean would fall again.
 _LOG_VARIANCES = 1e-12, 5.0
+_EVEN = 32 * np.finfo(float).eps
 
 
 @dataclass(frozen=True)
@@ -153,5 +154,5 @@ def decision_of(p: Array) -> Array:
     if p.shape[1] > 2:
         return log_p
     odds = log_p[:, 1] - log_p[:, 0]
-    # Odds that probabilities cannot tell from even ones are even.
-    return np.where(np.abs(odds) < np.finfo(float).eps, 0.0, odds)
+    # Odds that probabilities, averages over some nodes, cannot tell from even ones.
+    return np.where(np.abs(odds) < _EVEN, 0.0, odds)

@@ -36,8 +36,10 @@ class Surroundings:
 
     def turned(self, X: AnyArray, functions: Any) -> tuple[Array, Array]:
         """z (N, m) over the root of k(x, x), and k(x, x), by functions of the model."""
-        values = evaluated(self.pivots.kernel, X, self.pivots.centres)
-        turned = values @ self.by_pivots.T
+        turned = np.zeros((len(X), len(self.determined)))
+        if len(self.pivots):
+            values = evaluated(self.pivots.kernel, X, self.pivots.centres)
+            turned += values @ self.by_pivots.T
         shared = self.by_functions.shape[1]
         if shared:
             turned += functions[:, functions.shape[1] - shared :] @ self.by_functions.T

@@ -35,6 +35,8 @@ _MOST_VARIANCE = float(4 * kolmogi(1 - _MOST_TIMES) ** 2)
 # Leads of a class that no rounding of an integral takes from it.
 _CLEAR, _CLEAR_MEANS = 1e-9, 1e-6
 
+_EVEN = 1e-9  # of latent values
+
 
 @dataclass(frozen=True, eq=False)
 class ClassFamily(ABC):
@@ -127,7 +129,9 @@ class ClassFamily(ABC):
             return np.asarray(apart[1:] - apart[0])
 
         found = root(excess, -free.T @ at)
-        return np.asarray(free @ found.x) if found.success else None
+        # As frequent as they are probable already, to the digits of the search.
+        even = np.abs(found.x).max() < _EVEN
+        return None if even or not found.success else np.asarray(free @ found.x)
 
     def output_weights(self, mean: Array) -> Array:
         return mean
