@@ -63,7 +63,7 @@ def test_the_skin_is_thin():
     skin = [path for path in MODULES if room(path) == "estimators"]
     lines = sum(len(path.read_text().splitlines()) for path in skin)
 
-    assert len(skin) <= 17
+    assert len(skin) <= 18
     assert lines <= 3100
 
 
