@@ -1,7 +1,7 @@
 """Fuzzing the loader of model files with atheris: only ModelFileError may come of it.
 
 python benchmarks/fuzz_model_file.py [folder for findings] [options of libFuzzer]
-python benchmarks/fuzz_model_file.py /tmp/findings -max_total_time=600
+python benchmarks/fuzz_model_file.py findings -max_total_time=600
 
 A text is tried as it is, and with a right digest: as a text of JSON, and as changes to
 the tree of a file of tests/references/model_file_v1.
@@ -122,7 +122,7 @@ def sealed(body):
 
 def main():
     warnings.simplefilter("ignore")
-    folder = Path(sys.argv[1] if len(sys.argv) > 1 else "/tmp/fuzz_model_file")
+    folder = Path(sys.argv[1] if len(sys.argv) > 1 else "fuzz_findings")
     folder.mkdir(exist_ok=True, parents=True)
     options = [f"-timeout={MOST_SECONDS}", "-rss_limit_mb=1024", "-max_len=4096"]
     options.append(f"-artifact_prefix={folder}/")

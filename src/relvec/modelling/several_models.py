@@ -1,5 +1,6 @@
 """Several models as one, which has the functions of all, each once."""
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -17,7 +18,7 @@ _SHOWN = 5  # models named in a message
 
 
 @dataclass(frozen=True, eq=False)
-class SeveralModels:
+class SeveralModels(ABC):
     """What models say together.
 
     The first axis of weights and precisions is that of the models; where one does not
@@ -30,9 +31,9 @@ class SeveralModels:
     noun: ClassVar[str]  # what each of them is
 
     @property
+    @abstractmethod
     def keys(self) -> list[Any]:
         """What each model is known by."""
-        raise NotImplementedError
 
     def __getstate__(self) -> dict[str, Any]:
         # What is cached is made again; skops could not write its keys.
