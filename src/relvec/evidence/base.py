@@ -189,8 +189,9 @@ class EvidenceFit:
 
         Those that share it do so in units of their noise.
         """
-        alpha = self.posterior.prior_precision
-        if alpha.ndim == 1 or len(self.posterior.factor) == len(alpha):
+        alpha, posterior = self.posterior.prior_precision, self.posterior
+        apart = posterior.coupled or len(posterior.factor) == len(alpha)
+        if alpha.ndim == 1 or apart:
             return alpha
         return np.asarray(alpha[0] * self.likelihood.scale[0] ** 2)
 
