@@ -6,13 +6,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 INSTALLED_DOCS := $(VENV)/.installed-docs
+PLAYGROUND := docs/_build/html/_static/playground/runtime
 INSTALLED_BROWSER := $(VENV)/.installed-browser
 PIP_INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check
 PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto
 LONGEST_MODULE := 400
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast browser lint types imports sizes format check docs wheel clean
+.PHONY: help demo test test-fast browser lint types imports sizes format check docs playground wheel clean
 
 help: ## Show this list
 	@echo "make TARGET, where TARGET is one of:"
@@ -87,6 +88,10 @@ check: lint types imports ## Run lint, types and imports
 docs: $(INSTALLED_DOCS) ## Build the documentation into docs/_build/html
 	@echo "Building the documentation into docs/_build/html"
 	@$(BIN)/python -m sphinx -n -W --keep-going -q -b html docs docs/_build/html
+
+playground: $(INSTALLED) ## Put Python for its playground beside the documentation
+	@echo "Putting Python for the playground beside the documentation (40 MB to load, the first time)"
+	@$(BIN)/python tools/playground.py $(PLAYGROUND) --downloads docs/_build/playground
 
 wheel: $(INSTALLED) ## Build the wheel and the source archive into dist/
 	@echo "Building the wheel and the source archive into dist/"
