@@ -6,6 +6,8 @@ import { shown } from "./svg.js";
 export const [SHORTEST, LONGEST] = [0.2, 20]; // length scales, in units of x
 const [LEAST_NOISE, MOST_NOISE] = [0.01, 1];
 
+const SECONDS_TOLD = 2; // that the code was copied
+
 // Sliders go from 0 to 100 in logarithms; three digits are enough to read.
 const onSlider = (value, low, high) => (100 * Math.log(value / low)) / Math.log(high / low);
 const ofSlider = (place, low, high) =>
@@ -69,9 +71,16 @@ export function createControls(root, { onSetting, onTask, onExample, onClear }) 
 
   const copy = root.querySelector(".pg-copy");
   copy.addEventListener("click", async () => {
-    await navigator.clipboard.writeText(root.querySelector(".pg-code code").textContent);
-    copy.textContent = "Copied";
-    setTimeout(() => (copy.textContent = "Copy"), 1500);
+    const code = root.querySelector(".pg-code code");
+    try {
+      await navigator.clipboard.writeText(code.textContent);
+      copy.textContent = "Copied";
+    } catch {
+      // Browsers keep the clipboard from pages without encryption: the reader copies.
+      getSelection().selectAllChildren(code);
+      copy.textContent = "Selected";
+    }
+    setTimeout(() => (copy.textContent = "Copy"), SECONDS_TOLD * 1000);
   });
 
   function put(name, value, text) {

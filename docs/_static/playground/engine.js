@@ -58,6 +58,10 @@ export function createEngine(manifest, { onProgress, onReady, onFailure }) {
       later = [];
       next();
     },
+    forget() {
+      latest = null;
+      later = [];
+    },
     askLater(requests, use) {
       later = requests.map((request) => ({ request, use }));
       next();

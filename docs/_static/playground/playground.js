@@ -28,6 +28,8 @@ const tasks = Object.fromEntries(
 );
 let engine = null;
 let generation = 0; // of data and settings that a trace is about
+let changes = 0;
+let emptied = 0; // the last change that left nothing to fit
 
 const controls = createControls(root, {
   onSetting: (isAboutData) => changed(isAboutData),
@@ -91,20 +93,28 @@ function changed(isAboutData) {
     trace.forget();
   }
   const asked = request("fit");
-  if (!isEnough(asked)) now().scene = {};
+  const change = ++changes;
+  if (!isEnough(asked)) {
+    emptied = change;
+    now().scene = {};
+  }
   draw();
   if (!engine) return;
-  if (!isEnough(asked)) {
-    controls.showNothing(asked.points.length);
-    say(asked.task === "regression" ? "Click in the picture to add points: two are the least." : "Click in the picture to add points of two classes.");
-    return;
-  }
+  if (!isEnough(asked)) return askForPoints(asked);
   root.dataset.state = "busy";
   const task = now();
   const points = [...task.points];
   engine.ask(asked, (told) => {
-    if (task === now()) show(told, task, points);
+    if (change > emptied && task === now()) show(told, task, points);
   });
+}
+
+function askForPoints({ task, points }) {
+  engine.forget();
+  root.dataset.state = "ready";
+  controls.showNothing(points.length);
+  find(".pg-code code").textContent = "";
+  say(`Click in the picture to add points: ${task === "regression" ? "two at least" : "of two classes at least"}.`);
 }
 
 function show(told, task, points) {
