@@ -90,7 +90,7 @@ docs: $(INSTALLED_DOCS) ## Build the documentation into docs/_build/html
 	@$(BIN)/python -m sphinx -n -W --keep-going -q -b html docs docs/_build/html
 
 playground: $(INSTALLED) ## Put Python for its playground beside the documentation
-	@echo "Putting Python for the playground beside the documentation (40 MB to load, the first time)"
+	@echo "Putting Python for the playground beside the documentation (a download, the first time only)"
 	@$(BIN)/python tools/playground.py $(PLAYGROUND) --downloads docs/_build/playground
 
 wheel: $(INSTALLED) ## Build the wheel and the source archive into dist/

@@ -152,6 +152,8 @@ def test_compiled_wheels_run_without_their_sources(tmp_path, monkeypatch):
         wheel.writestr("compiled_example/__init__.py", "ANSWER = 42\n")
         wheel.writestr("compiled_example/template.py", "{% not Python %}")
         wheel.writestr("compiled_example/data.txt", "data")
+        wheel.writestr("compiled_example/tests/data.txt", "of no use in a browser")
+        wheel.writestr("compiled_example/fast.pyx", "of no use in a browser")
 
     module("bytecode").compiled(str(source), str(target))
 

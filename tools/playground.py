@@ -172,8 +172,11 @@ def relvec_wheel(folder: Path) -> Path:
         return Path(shutil.move(next(Path(scratch).glob("*.whl")), folder))
 
 
-def with_bytecode(wheels: list[Path], folder: Path, core: Path) -> list[Path]:
-    """The wheels compiled, in a folder; as they are where there is no Node to do it."""
+def with_bytecode(wheels: list[Path], downloads: Path) -> list[Path]:
+    """The wheels compiled; as they are where there is no Node to do it."""
+    # Kept for the next time, if neither Python nor the way to do it is another then.
+    way = sha256(Path(__file__).with_name("bytecode.py"))[:8]
+    folder = downloads / f"compiled-{PYODIDE}-{way}"
     folder.mkdir(exist_ok=True)
     compiled = [folder / wheel.name for wheel in wheels]
     todo = [target.name for target in compiled if not target.exists()]
@@ -182,7 +185,8 @@ def with_bytecode(wheels: list[Path], folder: Path, core: Path) -> list[Path]:
         print("There is no Node to compile with: the page will start more slowly")
         return wheels
     script = Path(__file__).with_name("bytecode.mjs")
-    command = [node, str(script), str(core), str(wheels[0].parent), str(folder), *todo]
+    places = (downloads, downloads, folder)
+    command = [node, str(script), *map(str, places), *todo]
     outcome = subprocess.run(command, check=False, capture_output=True, text=True)
     if outcome.returncode:
         for name in todo:
@@ -227,7 +231,7 @@ def assemble(folder: Path, downloads: Path, own: Path | None) -> dict[str, Any]:
         *(fetched(p["file_name"], p["sha256"], downloads, sources) for p in needed),
         relvec_wheel(downloads),
     ]
-    wheels = with_bytecode(wheels, downloads / f"compiled-{PYODIDE}", downloads)
+    wheels = with_bytecode(wheels, downloads)
     return _filled(folder, [*core, *wheels], lock_of(whole, wheels))
 
 

@@ -138,6 +138,7 @@ def natively(told):
     return names["model"]
 
 
+@pytest.mark.slow
 def test_from_the_first_model_to_the_last(playground, capsys):
     """One long visit: Python takes a while to start."""
     page = playground

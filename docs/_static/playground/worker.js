@@ -36,7 +36,9 @@ async function start(manifest) {
   tell("progress", { what: "import" });
   const script = await fetch(new URL("playground.py", import.meta.url));
   python.FS.writeFile("/home/pyodide/playground.py", await script.text());
-  return python.pyimport("playground").answer;
+  const playground = python.pyimport("playground");
+  playground.warm_up();
+  return playground.answer;
 }
 
 let answer;
