@@ -146,6 +146,15 @@ def test_relvec_needs_no_more_than_is_loaded(tool):
     assert {name.partition(">")[0] for name in needed} == set(tool.PACKAGES)
 
 
+def test_without_node_the_wheels_stay_as_they_are(tool, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(tool.shutil, "which", lambda _: None)
+    wheel = tmp_path / "relvec-1.0-py3-none-any.whl"
+    wheel.write_bytes(CONTENT)
+
+    assert tool.with_bytecode([wheel], tmp_path) == [wheel]
+    assert "more slowly" in capsys.readouterr().out
+
+
 def test_compiled_wheels_run_without_their_sources(tmp_path, monkeypatch):
     source, target = tmp_path / "source.whl", tmp_path / "target.whl"
     with zipfile.ZipFile(source, "w") as wheel:

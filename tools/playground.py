@@ -87,10 +87,9 @@ def from_npm(folder: Path) -> Source:
 
 
 def _npm_pack(archive: Path) -> bool:
-    npm = shutil.which("npm")
-    if npm is not None and not archive.exists():
-        command = [npm, "pack", "--silent", f"pyodide@{PYODIDE}"]
-        subprocess.run(command, cwd=archive.parent, check=False, capture_output=True)
+    if not archive.exists():
+        target = f"--pack-destination={archive.parent}"
+        _is_run(["npm", "pack", "--silent", target, f"pyodide@{PYODIDE}"])
     return archive.exists()
 
 
@@ -173,27 +172,29 @@ def relvec_wheel(folder: Path) -> Path:
 
 
 def with_bytecode(wheels: list[Path], downloads: Path) -> list[Path]:
-    """The wheels compiled; as they are where there is no Node to do it."""
+    """The wheels compiled, by Node; as they are where that cannot be done."""
     # Kept for the next time, if neither Python nor the way to do it is another then.
     way = sha256(Path(__file__).with_name("bytecode.py"))[:8]
     folder = downloads / f"compiled-{PYODIDE}-{way}"
     folder.mkdir(exist_ok=True)
     compiled = [folder / wheel.name for wheel in wheels]
     todo = [target.name for target in compiled if not target.exists()]
-    node = shutil.which("node")
-    if node is None:
-        print("There is no Node to compile with: the page will start more slowly")
-        return wheels
     script = Path(__file__).with_name("bytecode.mjs")
     places = (downloads, downloads, folder)
-    command = [node, str(script), *map(str, places), *todo]
-    outcome = subprocess.run(command, check=False, capture_output=True, text=True)
-    if outcome.returncode:
+    if todo and not _is_run(["node", str(script), *map(str, places), *todo]):
         for name in todo:
             (folder / name).unlink(missing_ok=True)
-        last = outcome.stderr.strip().splitlines()[-1:]
-        raise MissingError(f"Node could not compile the packages: {last}")
+        print("There is no Node that compiles: the page will start more slowly")
+        return wheels
     return compiled
+
+
+def _is_run(command: list[str]) -> bool:
+    program = shutil.which(command[0])
+    if program is None:
+        return False
+    outcome = subprocess.run([program, *command[1:]], check=False, capture_output=True)
+    return outcome.returncode == 0
 
 
 def lock_of(whole: dict[str, Any], wheels: list[Path]) -> dict[str, Any]:
