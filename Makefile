@@ -56,7 +56,7 @@ browser: $(INSTALLED_BROWSER) ## Get ready for the tests that open pages in Chro
 	@for name in chromium chromium-browser google-chrome chrome; do \
 	  command -v $$name && exit 0; done; \
 	  echo "Installing Chromium"; \
-	  { apt-get -qq update && apt-get -qq install -y --no-install-recommends chromium; } >/dev/null 2>&1 \
+	  { apt-get -qq update && apt-get -qq install -y --no-install-recommends chromium fonts-liberation; } >/dev/null 2>&1 \
 	  || echo "Chromium could not be installed: install it by hand, or leave those tests out"
 
 lint: $(INSTALLED) ## Check style and formatting with ruff
