@@ -17,6 +17,7 @@ project_copyright = author
 release = version = relvec.__version__
 
 extensions = [
+    "figures",
     "mathml",
     "myst_parser",
     "numpydoc",
