@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import ClassVar
 
 from docutils.parsers.rst import directives
 from docutils.statemachine import StringList
@@ -25,9 +26,7 @@ def table_under(text, headings):
     for line in lines:
         if line.startswith("|"):
             found.append(cells(line))
-        elif found:
-            break
-        elif HEADING.match(line):
+        elif found or HEADING.match(line):
             break
     if len(found) < 3:
         raise ValueError(f"no table right below {headings[-1]!r}")
@@ -58,7 +57,7 @@ class Figures(SphinxDirective):
     """``{figures} page.md`` with headings, columns (``name -> title``) and rows."""
 
     required_arguments = 1
-    option_spec = {
+    option_spec: ClassVar = {
         "headings": directives.unchanged_required,
         "columns": directives.unchanged_required,
         "rows": directives.unchanged,
