@@ -52,7 +52,11 @@ def source(page, target):
         stem = path.stem if path.suffix in {"", ".rst"} else ""
         made = {"index": ROOT / "examples/GALLERY_HEADER.rst"}
         path = made.get(stem, ROOT / "examples" / f"{stem}.py")
-    tries = (path, path.with_name(path.name + ".md"), path.with_name(path.name + ".rst"))
+    tries = (
+        path,
+        path.with_name(path.name + ".md"),
+        path.with_name(path.name + ".rst"),
+    )
     return next((one for one in tries if one.exists()), None)
 
 
@@ -105,7 +109,10 @@ def test_there_are_links_to_check():
         ("auto_examples/plot_dask.rst", None),
         ("https://example.org/nowhere", None),
         ("guide/regresion.md", "guide/regresion.md: no such file"),
-        ("auto_examples/plot_nothing.rst", "auto_examples/plot_nothing.rst: no such file"),
+        (
+            "auto_examples/plot_nothing.rst",
+            "auto_examples/plot_nothing.rst: no such file",
+        ),
         (
             "guide/regression.md#eror-bars",
             "guide/regression.md#eror-bars: no such heading or label",
