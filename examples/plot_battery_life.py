@@ -75,7 +75,7 @@ models = {
 # %%
 # No row of the eight cells that are asked about has been seen. Intervals of the second
 # model are narrow at the end, when somebody has to decide, and wide at the beginning;
-# those of the first are the same throughout, too wide for old cells. Both hold a little
+# those of the first are as wide throughout, too wide for old cells. Both hold a little
 # less than they promise: rows of a cell are not independent, and twenty cells are few.
 
 test = [ages(*one, step=2) for one in cells[:8]]
@@ -100,14 +100,14 @@ left.plot(known, capacity[: len(known)], ".", color="0.5", ms=3)
 left.plot([], [], ".", color="0.5", label="seen")
 left.plot([], [], ".", color="C3", label="not seen")
 left.axhline(0.8, color="0.3", ls=":", lw=1)
-left.set(title="One cell, extrapolated", xlabel="cycles", ylabel="capacity")
+left.set(title="One cell,\nextrapolated", xlabel="cycles", ylabel="capacity")
 left.legend(frameon=False, fontsize=8, loc="lower left")
 for ax, (noise, (scaler, model)) in zip((middle, right), models.items(), strict=True):
     for number, (rows, left_over) in enumerate(test[1:3]):
         lower, upper = model.predict_interval(scaler.transform(rows), coverage=0.9)
         ax.fill_between(rows[:, 0], lower, upper, color=f"C{number}", alpha=0.25, lw=0)
         ax.plot(rows[:, 0], left_over, color=f"C{number}", lw=1.5)
-    ax.set(title=f"Two new cells, {noise}", xlabel="cycles")
+    ax.set(title=f"Two new cells,\n{noise} noise", xlabel="cycles")
 middle.set_ylabel("cycles left: truth, 90 % interval")
 right.sharey(middle)
 plt.show()

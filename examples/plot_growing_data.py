@@ -71,8 +71,8 @@ print(f"steps: {first} at first, {warm.n_iter_} for a hundred rows more")
 
 # %%
 # **When time is up.** A fit of little noise may go on for long. It can be cut at any
-# time: ``status_`` and a warning say so, and the error of what was found by then is
-# below. A callback, or Ctrl-C, is for those who decide as they watch.
+# time: ``status_`` and a warning say so, and what was found by then is the model, with
+# the errors below. Callbacks are for those who decide as they watch.
 
 X = rng.uniform(-3, 3, (1000, 3))
 y = np.sin(X).prod(axis=1) + np.cos(2 * X[:, 0]) + 0.01 * rng.standard_normal(1000)
