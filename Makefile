@@ -13,7 +13,7 @@ PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto
 LONGEST_MODULE := 400
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast browser lint types imports sizes format check docs playground wheel clean
+.PHONY: help demo test test-fast browser lint types imports sizes format check docs links playground wheel clean
 
 help: ## Show this list
 	@echo "make TARGET, where TARGET is one of:"
@@ -57,7 +57,7 @@ browser: $(INSTALLED_BROWSER) ## Get ready for the tests that open pages in Chro
 	@for name in chromium chromium-browser google-chrome chrome; do \
 	  command -v $$name && exit 0; done; \
 	  echo "Installing Chromium"; \
-	  { apt-get -qq update && apt-get -qq install -y --no-install-recommends chromium; } >/dev/null 2>&1 \
+	  { apt-get -qq update && apt-get -qq install -y --no-install-recommends chromium fonts-liberation; } >/dev/null 2>&1 \
 	  || echo "Chromium could not be installed: install it by hand, or leave those tests out"
 
 lint: $(INSTALLED) ## Check style and formatting with ruff
@@ -88,6 +88,10 @@ check: lint types imports ## Run lint, types and imports
 docs: $(INSTALLED_DOCS) ## Build the documentation into docs/_build/html
 	@echo "Building the documentation into docs/_build/html"
 	@$(BIN)/python -m sphinx -n -W --keep-going -q -b html docs docs/_build/html
+
+links: $(INSTALLED_DOCS) ## Check links to other sites, which takes a network
+	@echo "Checking links to other sites"
+	@$(BIN)/python -m sphinx -q -b linkcheck -D plot_gallery=0 docs docs/_build/links
 
 playground: $(INSTALLED) ## Put Python for its playground beside the documentation
 	@echo "Putting Python for the playground beside the documentation (a download, the first time only)"
