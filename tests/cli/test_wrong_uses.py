@@ -60,7 +60,7 @@ TABLES = {
     "lines of other lengths": ("a,price\n1,2\n3,4,5\n", FIT, "correct it, or write"),
     "no rows": ("width,price\n", FIT, "write rows to it"),
     "no bytes": ("", FIT, "write it again, or name another"),
-    "not even text": (b"\xff\xfe\x00,\x81", FIT, "correct it, or write it again"),
+    "not even text": (b"a,\x81\x00", FIT, "save it as UTF-8"),
     "nothing but the target": (numbers()[["price"]], FIT, "drop fewer"),
     "no target": (table().drop(columns="price"), FIT, "check names and capitals"),
     "text in a stream": (

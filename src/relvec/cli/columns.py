@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from relvec.cli.exits import Problem
-from relvec.cli.tables import listed, rows_named
+from relvec.cli.exits import Problem, listed
+from relvec.cli.tables import rows_named
 from relvec.typing import AnyArray
 
 _MOSTLY = 0.5  # share of numbers above which text among them is a slip
@@ -68,8 +68,8 @@ def features(frame: pd.DataFrame, columns: Columns, *, missing: bool) -> pd.Data
         gaps = np.asarray(pd.isna(values))
         if gaps.any() and not missing:
             raise Problem(
-                f"column {name!r} has no value in {rows_named(gaps)}: complete or "
-                "remove them, or fit with --impute"
+                f"column {name!r} has no value in {rows_named(gaps, _first(frame))}: "
+                "complete or remove them, or fit with --impute"
             )
     return pd.DataFrame(made)
 
@@ -82,16 +82,30 @@ def as_numbers(column: pd.Series, name: str) -> AnyArray:
     if text.any():
         cell = column[text].iloc[0]
         raise Problem(
-            f"column {name!r} has {cell!r} in {rows_named(text)} where a number should "
-            "be: correct it, or leave the column out with fit's --drop"
+            f"column {name!r} has {cell!r} in {rows_named(text, _first(column))} where "
+            f"a number should be{_hint(cell)}: correct it, or leave the column out "
+            "with fit's --drop"
         )
     infinite = np.isinf(values)
     if infinite.any():
         raise Problem(
-            f"column {name!r} is infinite in {rows_named(infinite)}: correct or remove "
-            "these rows"
+            f"column {name!r} is infinite in {rows_named(infinite, _first(column))}: "
+            "correct or remove these rows"
         )
     return values
+
+
+def _first(rows: pd.DataFrame | pd.Series) -> int:
+    """The number of the first row, where these are some of a file."""
+    return int(rows.index[0]) if len(rows) else 0
+
+
+def _hint(cell: Any) -> str:
+    """What numbers of other countries lack."""
+    text = str(cell)
+    if "," in text and text.replace(",", "").replace(".", "").lstrip("-").isdigit():
+        return " (write it without commas, and with a point before fractions)"
+    return ""
 
 
 def check_complete(frame: pd.DataFrame, columns: Columns) -> None:

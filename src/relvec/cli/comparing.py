@@ -1,13 +1,12 @@
-"""``relvec compare``: several kinds of models on the same folds."""
+"""What ``relvec compare`` does: several kinds of models on the same folds."""
 
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import rich_click as click
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.ensemble import (
     HistGradientBoostingClassifier,
@@ -24,12 +23,13 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
 
 from relvec import LSSVC, LSSVR
+from relvec.cli.choices import Choices
 from relvec.cli.exits import Problem
-from relvec.cli.options import Source, with_source
-from relvec.cli.output import Output, with_output
+from relvec.cli.options import Source
+from relvec.cli.output import Output
 from relvec.cli.scoring import scores
 from relvec.cli.tables import read_table
-from relvec.cli.training import Choices, Data, data_of, estimator, prepared
+from relvec.cli.training import Data, data_of, estimator, prepared
 from relvec.typing import AnyArray
 
 _MOST_OF_PROCESS = 1000  # rows, since its time grows with their cube
@@ -98,34 +98,13 @@ CONTENDERS = (
 )
 
 
-@click.command(epilog="Example: relvec compare houses.csv --target price")
-@with_source
-@click.option(
-    "--folds",
-    type=click.IntRange(2),
-    default=5,
-    show_default=True,
-    help="Parts of the rows, each of which is predicted once.",
-)
-@click.option(
-    "--models",
-    type=click.Choice([each.name for each in CONTENDERS], case_sensitive=False),
-    multiple=True,
-    help="Kind of model to compare; repeatable. By default all of them.",
-)
-@with_output
-def compare(
-    output: Output, source: Source, folds: int, models: tuple[str, ...]
-) -> None:
-    """Compare relevance vector machines with other models, on the same folds.
-
-    The others are least-squares and ordinary support vector machines, Gaussian
-    processes (of 1000 rows at most) and gradient-boosted trees. Figures are means over
-    folds, seconds those of a fit.
-    """
+def compared(
+    output: Output, source: Source, folds: int, models: Sequence[str]
+) -> dict[str, Any]:
+    """Means over the same folds, a row for each kind of model."""
     data = data_of(read_table(source.data), source.target, source.choices)
     parts = list(_folds(data, folds, source.choices.seed))
-    chosen = [each for each in CONTENDERS if each.name in models or not models]
+    chosen = [each for each in CONTENDERS if each.name in models]
     rows: list[dict[str, Any]] = []
     with output.steps(len(chosen) * folds) as tell:
         for contender in chosen:
@@ -134,15 +113,13 @@ def compare(
                 tell(contender.name, len(rows) * folds + len(tried))
                 tried.append(_tried(contender, data, kept, out, source.choices))
             rows.append({"model": contender.name, **_mean(tried)})
-    output.result(
-        {
-            "task": data.target.task,
-            "target": data.target.name,
-            "rows": len(data),
-            "folds": folds,
-            "models": rows,
-        }
-    )
+    return {
+        "task": data.target.task,
+        "target": data.target.name,
+        "rows": len(data),
+        "folds": folds,
+        "models": rows,
+    }
 
 
 def _folds(data: Data, folds: int, seed: int) -> Iterator[tuple[AnyArray, AnyArray]]:

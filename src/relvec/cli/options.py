@@ -8,8 +8,7 @@ from typing import Any
 
 import rich_click as click
 
-from relvec.cli.targets import TASKS
-from relvec.cli.training import Choices
+from relvec.cli.choices import TASKS, Choices
 
 # Commands look for themselves, to say what to do.
 FILE: Any = click.Path(path_type=Path, readable=False)

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from functools import wraps
 from typing import Any
 
-import numpy as np
 import rich_click as click
 from rich.console import Console
 from rich.markup import escape
@@ -22,6 +21,7 @@ from rich.progress import (
     BarColumn,
     Progress,
     SpinnerColumn,
+    TaskProgressColumn,
     TextColumn,
     TimeElapsedColumn,
     TimeRemainingColumn,
@@ -115,6 +115,23 @@ class Output:
 
             yield tell
 
+    @contextmanager
+    def share(self) -> Iterator[Callable[[str, float], None]]:
+        """A bar with the time left; call it with what is done and which share it is."""
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TaskProgressColumn(),
+            TimeRemainingColumn(),
+        )
+        with self._progress(*columns) as progress:
+            task = progress.add_task("", total=1.0)
+
+            def tell(what: str, done: float) -> None:
+                progress.update(task, description=escape(what), completed=done)
+
+            yield tell
+
     def _progress(self, *columns: Any) -> Progress:
         console = Console(file=sys.stderr, force_terminal=self.lively)
         return Progress(
@@ -203,10 +220,10 @@ def _plain(value: Any) -> Any:
     """As JSON has it; numbers that are none are null."""
     if isinstance(value, Mapping):
         return {str(name): _plain(each) for name, each in value.items()}
-    if isinstance(value, list | tuple | np.ndarray):
+    if hasattr(value, "tolist"):  # numpy, which is not waited for
+        return _plain(value.tolist())
+    if isinstance(value, list | tuple):
         return [_plain(each) for each in value]
-    if isinstance(value, np.generic):
-        return _plain(value.item())
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     return value if value is None or isinstance(value, bool | int | str) else str(value)

@@ -5,13 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from relvec.cli.choices import CLASSIFICATION, REGRESSION
 from relvec.cli.columns import as_numbers, check_named
-from relvec.cli.exits import Problem
-from relvec.cli.tables import listed, rows_named
+from relvec.cli.exits import Problem, listed
+from relvec.cli.tables import rows_named
 from relvec.typing import AnyArray
 
-REGRESSION, CLASSIFICATION = "regression", "classification"
-TASKS = (REGRESSION, CLASSIFICATION)
 # Whole numbers are classes if there are few, each of them several times.
 _FEW, _REPEATED = 10, 5
 _MOST_CLASSES = 100
