@@ -70,10 +70,11 @@ def _of_usage(error: Any) -> str:
 
 
 def _of_files(error: Any) -> str:
-    if error.filename is None:
+    if error.errno is None:
         return str(error)
     remedy = "choose a file that can be read, or a place that can be written to"
-    return f"{error.filename}: {error.strerror}; {remedy}"
+    name = "" if error.filename is None else f"{error.filename}: "
+    return f"{name}{error.strerror}; {remedy}"
 
 
 def _of_fault(error: Exception) -> str:
