@@ -105,7 +105,8 @@ def _from_csv(path: Path, size: int) -> Iterator[tuple[pa.Table, float]]:
 
 
 def _from_parquet(path: Path, size: int) -> Iterator[tuple[pa.Table, float]]:
-    with parquet.ParquetFile(path, buffer_size=_BUFFER) as file:
+    # Buffers of all that is to come would be the whole file.
+    with parquet.ParquetFile(path, buffer_size=_BUFFER, pre_buffer=False) as file:
         total, count = file.metadata.num_rows, 0
         for batch in file.iter_batches(size):
             count += len(batch)

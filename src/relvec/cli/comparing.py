@@ -27,10 +27,13 @@ from relvec.cli.choices import Choices
 from relvec.cli.exits import Problem
 from relvec.cli.options import Source
 from relvec.cli.output import Output
+from relvec.cli.progress import time_left
 from relvec.cli.scoring import scores
 from relvec.cli.tables import read_table
 from relvec.cli.training import Data, data_of, estimator, prepared
 from relvec.typing import AnyArray
+
+Scores = dict[str, float | None]
 
 _MOST_OF_PROCESS = 1000  # rows, since its time grows with their cube
 
@@ -105,21 +108,26 @@ def compared(
     data = data_of(read_table(source.data), source.target, source.choices)
     parts = list(_folds(data, folds, source.choices.seed))
     chosen = [each for each in CONTENDERS if each.name in models]
-    rows: list[dict[str, Any]] = []
+    tried: dict[str, list[Scores]] = {each.name: [] for each in chosen}
     with output.steps(len(chosen) * folds) as tell:
-        for contender in chosen:
-            tried: list[dict[str, float | None]] = []
-            for kept, out in parts:
-                tell(contender.name, len(rows) * folds + len(tried))
-                tried.append(_tried(contender, data, kept, out, source.choices))
-            rows.append({"model": contender.name, **_mean(tried)})
+        # All models on a fold, so that after the first the time of each is known.
+        for number, (kept, out) in enumerate(parts):
+            for place, contender in enumerate(chosen):
+                left = time_left(map(_seconds, tried.values()), folds)
+                tell(contender.name, number * len(chosen) + place, left)
+                found = _tried(contender, data, kept, out, source.choices)
+                tried[contender.name].append(found)
     return {
         "task": data.target.task,
         "target": data.target.name,
         "rows": len(data),
         "folds": folds,
-        "models": rows,
+        "models": [{"model": name, **_mean(each)} for name, each in tried.items()],
     }
+
+
+def _seconds(tried: list[Scores]) -> list[float]:
+    return [each["seconds"] or 0.0 for each in tried]
 
 
 def _folds(data: Data, folds: int, seed: int) -> Iterator[tuple[AnyArray, AnyArray]]:
@@ -139,7 +147,7 @@ def _folds(data: Data, folds: int, seed: int) -> Iterator[tuple[AnyArray, AnyArr
 
 def _tried(
     contender: Contender, data: Data, kept: AnyArray, out: AnyArray, choices: Choices
-) -> dict[str, float | None]:
+) -> Scores:
     """Scores on one fold, vectors and seconds."""
     if contender.most_rows is not None and len(kept) > contender.most_rows:
         rng = np.random.default_rng(choices.seed)
@@ -157,8 +165,8 @@ def _tried(
     return {**found, "rows": float(len(kept)), "seconds": seconds}
 
 
-def _mean(tried: list[dict[str, float | None]]) -> dict[str, float | None]:
-    means: dict[str, float | None] = {}
+def _mean(tried: list[Scores]) -> Scores:
+    means: Scores = {}
     for name in tried[0]:
         values = [value for one in tried if (value := one[name]) is not None]
         means[name] = float(np.mean(values)) if values else None

@@ -1,6 +1,7 @@
 """What ``relvec fit`` does: a table to a model in a file."""
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -66,11 +67,17 @@ def fitted_stream(source: Source) -> Fit:
 
 
 def fit_to_file(
-    path: Path, source: Source, *, stream: bool | None = False, refit: bool = False
+    path: Path,
+    source: Source,
+    *,
+    stream: bool | None = False,
+    refit: bool = False,
+    begin: Callable[..., None] = lambda what, seconds: None,
 ) -> dict[str, Any]:
     """Fit, write the model, and say what came of it.
 
-    Unless told, a stream is what is large.
+    Unless told, a stream is what is large. ``begin`` hears of a second fit, and about
+    how long it will take.
     """
     check_writable(path, source.data)
     started = time.perf_counter()
@@ -79,6 +86,9 @@ def fit_to_file(
     fit = fitted_stream if stream else fitted
     found = fit(source)
     if refit and source.choices.holdout:
+        # Of all rows, by as much more as there are.
+        seconds = (time.perf_counter() - started) / (1 - source.choices.holdout)
+        begin("Fitting all rows", seconds)
         whole = fit(replace(source, choices=replace(source.choices, holdout=0.0)))
         found = replace(found, trained=whole.trained, n_rows=whole.n_rows)
     relvec.save(found.trained.model, path)

@@ -62,6 +62,6 @@ def fit(
     verbose = int(output.lively)
     choices = replace(source.choices, kernel=kernel, holdout=holdout, verbose=verbose)
     source = replace(source, choices=choices)
-    with output.working(f"Fitting {source.data.name}"):
-        document = fit_to_file(path, source, stream=stream, refit=refit)
+    with output.working(f"Fitting {source.data.name}") as begin:
+        document = fit_to_file(path, source, stream=stream, refit=refit, begin=begin)
     output.summary(document)
