@@ -48,9 +48,9 @@ class TableFile:
         first = 0
         with reading(self.path):
             for table, done in _READERS[ending(self.path)](self.path, size):
-                kept = table.rename_columns(self.names)
-                yield Rows(kept, first, done)
-                first += len(kept)
+                if len(table):
+                    yield Rows(table.rename_columns(self.names), first, done)
+                    first += len(table)
 
     def frames(self, numbers: Collection[str]) -> Callable[[Rows], pd.DataFrame]:
         """What makes values of rows, where the given columns are to be numbers."""

@@ -136,9 +136,10 @@ def _folds(data: Data, folds: int, seed: int) -> Iterator[tuple[AnyArray, AnyArr
         smallest = int(np.unique(data.target.values, return_counts=True)[1].min())
     if smallest < folds:
         what = "the rarest class has" if data.target.classes else "the table has"
+        other = ", or remove its rows" if data.target.classes else ", or add rows"
         raise Problem(
-            f"{what} {smallest} rows, too few for {folds} folds: choose fewer with "
-            "--folds, or remove rows of that class"
+            f"{what} {smallest} row{'s' * (smallest != 1)}, too few for {folds} folds: "
+            f"choose fewer with --folds{other}"
         )
     kind = StratifiedKFold if data.target.classes else KFold
     splitter = kind(folds, shuffle=True, random_state=seed)

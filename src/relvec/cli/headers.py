@@ -25,6 +25,8 @@ def column_names(path: Path) -> list[str]:
         raise not_utf8(path, error) from error
     except (ValueError, EOFError) as error:  # of pyarrow, or of gzip
         raise damaged(path, error) from error
+    if names == [""]:
+        raise Problem(f"{path} is blank: write names of columns, and rows below them")
     _check_separator(path, names)
     _check_different(path, names)
     return names

@@ -13,12 +13,14 @@ from sklearn.pipeline import Pipeline
 import relvec
 from relvec.cli.columns import Columns, check_named, features
 from relvec.cli.exits import Problem
-from relvec.cli.places import check_readable
+from relvec.cli.places import check_readable, is_table
 
 
 def loaded(path: Path) -> "Model":
     """The model of a file."""
     check_readable(path)
+    if is_table(path):
+        raise Problem(f"{path} is a table: name the model, a file that fit has written")
     return Model(relvec.load(path))
 
 

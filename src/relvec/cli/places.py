@@ -32,16 +32,17 @@ def ending(path: Path) -> str:
     for known in _KINDS:
         if name.endswith(known):
             return known
-    if name == "-":
-        raise Problem(
-            "there is no reading from a pipe or writing to one ('-'): name files, "
-            f"which end in {_KNOWN}"
-        )
     raise Problem(f"{path} is of no known kind: files end in {_KNOWN}")
+
+
+def is_table(path: Path) -> bool:
+    """Whether it is one by its name."""
+    return path.name.lower().endswith(_KINDS)
 
 
 def check_readable(path: Path) -> None:
     """Refuse what is not there, no file, or empty."""
+    _check_no_pipe(path)
     if not path.exists():
         raise Problem(
             f"there is no file {path}: check its spelling and the folder, {os.getcwd()}"
@@ -54,8 +55,7 @@ def check_readable(path: Path) -> None:
 
 def check_table(path: Path) -> str:
     """Refuse a file that is no table, or not what its name says; its ending."""
-    if path.name != "-":
-        check_readable(path)
+    check_readable(path)
     kind = ending(path)
     with path.open("rb") as file:
         start = file.read(_LONGEST)
@@ -70,6 +70,7 @@ def check_table(path: Path) -> str:
 
 def check_writable(path: Path, *sources: Path) -> None:
     """Refuse a place where nothing can be written, before the work begins."""
+    _check_no_pipe(path)
     folder = path.parent
     if path.is_dir():
         raise Problem(f"the output {path} is a folder: add the name of a file")
@@ -85,3 +86,11 @@ def check_writable(path: Path, *sources: Path) -> None:
     for source in sources:
         if path.exists() and source.exists() and path.samefile(source):
             raise Problem(f"the output {path} is what is read: choose another name")
+
+
+def _check_no_pipe(path: Path) -> None:
+    if str(path) == "-":
+        raise Problem(
+            "'-' is no file, and there is no reading from a pipe or writing to one: "
+            "name a file"
+        )
