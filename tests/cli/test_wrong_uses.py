@@ -124,7 +124,7 @@ WORDS = {
     "no model to verify": ("verify mixed.csv", "does not begin as a model file"),
     "encoders to elsewhere": (
         "export mixed.json --to c -o m.c",
-        "as StandardScaler, RobustScaler",
+        "which --to onnx alone can write",
     ),
     "a name in Python": (
         "export numbers.json --to python -o m.py --name f",

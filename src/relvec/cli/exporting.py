@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import relvec
+from relvec.cli.encoded import is_encoded, write_encoded
 from relvec.cli.exits import Problem
 from relvec.cli.models import loaded
 from relvec.cli.places import check_readable, check_writable
@@ -28,7 +29,11 @@ def exported(
     takes = {"onnx": {"precision"}, "c": {"precision", "name"}}.get(language, set())
     for name in settings.keys() - takes:
         raise Problem(f"--{name} is not for --to {language}: leave it out")
-    _WRITERS[language](loaded(model).whole, path, output=compute, **settings)
+    found = loaded(model)
+    if is_encoded(found):
+        write_encoded(found, path, language=language, output=compute, **settings)
+    else:
+        _WRITERS[language](found.whole, path, output=compute, **settings)
     return {"written": str(path), "language": language, "bytes": path.stat().st_size}
 
 
