@@ -3,13 +3,14 @@
 import rich_click as click
 
 from relvec import __version__
-from relvec.cli.comparing import compare
-from relvec.cli.demonstration import demo
+from relvec.cli.definitions.compare import compare
+from relvec.cli.definitions.completion import completion
+from relvec.cli.definitions.demo import demo
+from relvec.cli.definitions.export import export, verify
+from relvec.cli.definitions.fit import fit
+from relvec.cli.definitions.inspect import inspect
+from relvec.cli.definitions.predict import predict
 from relvec.cli.exits import Commands
-from relvec.cli.exporting import export, verify
-from relvec.cli.fitting import fit
-from relvec.cli.inspecting import inspect
-from relvec.cli.predicting import predict
 
 
 @click.group(
@@ -26,5 +27,5 @@ def relvec() -> None:
     """
 
 
-for _command in (fit, predict, inspect, export, verify, compare, demo):
+for _command in (fit, predict, inspect, export, verify, compare, demo, completion):
     relvec.add_command(_command)

@@ -8,8 +8,9 @@ from typing import Any
 
 import rich_click as click
 
-from relvec.cli.targets import TASKS
-from relvec.cli.training import Choices
+from relvec.cli.choices import TASKS, Choices
+from relvec.cli.exits import Problem
+from relvec.cli.headers import column_names
 
 # Commands look for themselves, to say what to do.
 FILE: Any = click.Path(path_type=Path, readable=False)
@@ -24,15 +25,35 @@ class Source:
     choices: Choices
 
 
+def _columns(ctx: click.Context, param: click.Parameter, begun: str) -> list[str]:
+    """Names to complete a word with, of the table that was given before it."""
+    del param
+    # Since the option has no value yet, click leaves all words as they are.
+    words = (Path(word) for word in ctx.args)
+    path = ctx.params.get("data") or next(filter(Path.is_file, words), None)
+    try:
+        names = column_names(path) if path else []
+    except (Problem, OSError):
+        return []  # the command itself will say what is wrong
+    return [name for name in names if name.startswith(begun)]
+
+
 _OPTIONS = (
     click.argument("data", type=FILE),
-    click.option("--target", required=True, help="Column to predict."),
+    click.option(
+        "--target", required=True, help="Column to predict.", shell_complete=_columns
+    ),
     click.option(
         "--task",
         type=click.Choice(TASKS),
         help="What the target is; by default found from its values.",
     ),
-    click.option("--drop", multiple=True, help="Column to leave out; repeatable."),
+    click.option(
+        "--drop",
+        multiple=True,
+        help="Column to leave out; repeatable.",
+        shell_complete=_columns,
+    ),
     click.option(
         "--impute",
         is_flag=True,
