@@ -161,6 +161,7 @@ def test_all_models_are_compared_on_the_same_rows(folder, table):
     assert all(row[error] is not None and row["rows"] == 40 for row in rows.values())
     assert rows["RVM"]["vectors"] < rows["SVM"]["vectors"]
     assert rows["GP"]["vectors"] == 40
+    assert all(row["kilobytes"] > 1 for row in rows.values())
 
 
 def test_one_model_can_be_chosen(folder):

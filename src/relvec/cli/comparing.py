@@ -1,5 +1,6 @@
 """What ``relvec compare`` does: several kinds of models on the same folds."""
 
+import pickle
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -163,7 +164,8 @@ def _tried(
         seconds = time.perf_counter() - started
         found = scores(model, held.X, held.target)
     found["vectors"] = contender.vectors(model.steps[-1][1])
-    return {**found, "rows": float(len(kept)), "seconds": seconds}
+    size = len(pickle.dumps(model)) / 1000  # all kinds alike, so not as a model file
+    return {**found, "rows": float(len(kept)), "kilobytes": size, "seconds": seconds}
 
 
 def _mean(tried: list[Scores]) -> Scores:
