@@ -10,6 +10,7 @@ from relvec.cli.exporting import export, verify
 from relvec.cli.fitting import fit
 from relvec.cli.inspecting import inspect
 from relvec.cli.predicting import predict
+from relvec.cli.reporting import report
 
 
 @click.group(
@@ -26,5 +27,5 @@ def relvec() -> None:
     """
 
 
-for _command in (fit, predict, inspect, export, verify, compare, demo):
+for _command in (fit, predict, report, inspect, export, verify, compare, demo):
     relvec.add_command(_command)

@@ -124,16 +124,7 @@ def compare(
     folds, seconds those of a fit.
     """
     data = data_of(read_table(source.data), source.target, source.choices)
-    parts = list(_folds(data, folds, source.choices.seed))
-    chosen = [each for each in CONTENDERS if each.name in models or not models]
-    rows: list[dict[str, Any]] = []
-    with output.steps(len(chosen) * folds) as tell:
-        for contender in chosen:
-            tried: list[dict[str, float | None]] = []
-            for kept, out in parts:
-                tell(contender.name, len(rows) * folds + len(tried))
-                tried.append(_tried(contender, data, kept, out, source.choices))
-            rows.append({"model": contender.name, **_mean(tried)})
+    rows = compared(output, data, source.choices, folds, models)
     output.result(
         {
             "task": data.target.task,
@@ -143,6 +134,27 @@ def compare(
             "models": rows,
         }
     )
+
+
+def compared(
+    output: Output,
+    data: Data,
+    choices: Choices,
+    folds: int,
+    models: tuple[str, ...] = (),
+) -> list[dict[str, Any]]:
+    """Means over folds, of each model chosen; of all of them by default."""
+    parts = list(_folds(data, folds, choices.seed))
+    chosen = [each for each in CONTENDERS if each.name in models or not models]
+    rows: list[dict[str, Any]] = []
+    with output.steps(len(chosen) * folds) as tell:
+        for contender in chosen:
+            tried: list[dict[str, float | None]] = []
+            for kept, out in parts:
+                tell(contender.name, len(rows) * folds + len(tried))
+                tried.append(_tried(contender, data, kept, out, choices))
+            rows.append({"model": contender.name, **_mean(tried)})
+    return rows
 
 
 def _folds(data: Data, folds: int, seed: int) -> Iterator[tuple[AnyArray, AnyArray]]:

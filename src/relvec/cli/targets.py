@@ -1,6 +1,7 @@
 """What a target is: a number to predict, or a class."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -37,6 +38,27 @@ def target_of(frame: pd.DataFrame, name: str, task: str | None) -> Target:
     column = frame[name]
     _check_known(column)
     return as_target(name, _values(column), task)
+
+
+def observed(frame: pd.DataFrame, name: str, labels: list[Any]) -> Target:
+    """The column as a model with such labels has it; numbers, if it has none."""
+    check_named(frame.columns, [name])
+    column = frame[name]
+    _check_known(column)
+    values = _values(column)
+    if not labels:
+        return Target(name, _as_real(name, values), classes=False)
+    values = _whole(values)
+    if np.asarray(labels).dtype.kind in "UTO":
+        values = np.asarray([str(value) for value in values])
+    unknown = ~np.isin(values, labels)
+    if unknown.any():
+        raise Problem(
+            f"the target {name!r} has {values[unknown][0]!r} in {rows_named(unknown)}, "
+            f"and the model knows {listed(map(repr, np.asarray(labels).tolist()))}: "
+            "name the column that it was fitted to, or remove these rows"
+        )
+    return Target(name, values, classes=True)
 
 
 def as_target(name: str, values: AnyArray, task: str | None) -> Target:

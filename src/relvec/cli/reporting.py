@@ -1,0 +1,246 @@
+"""``relvec report``: a model and a table to one HTML file that shows what there is."""
+
+import hashlib
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import rich_click as click
+
+from relvec.cli.columns import Columns
+from relvec.cli.comparing import compared
+from relvec.cli.exits import Problem
+from relvec.cli.held_out import Known, known_rows
+from relvec.cli.models import Model, loaded
+from relvec.cli.options import FILE
+from relvec.cli.output import Output, with_output
+from relvec.cli.tables import check_readable, check_writable, listed, read_table
+from relvec.cli.targets import observed
+from relvec.cli.training import Choices, Data
+from relvec.model_file import read_limited, unpacked
+from relvec.report import Origin, make_report
+from relvec.report.page import check_installed, is_report
+
+_FOLDS = 5
+_MOST_COMPARED = 2000  # rows, so that the slowest takes a minute or so
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a user wants of a report."""
+
+    target: str | None = None
+    title: str | None = None
+    holdout: float = 0.2
+    seed: int = 0
+    compare: bool = False
+
+
+@click.command(
+    epilog="Example: relvec report houses.json houses.csv --output houses.html"
+)
+@click.argument("model", type=FILE)
+@click.argument("data", type=FILE)
+@click.option(
+    "--target",
+    help="Column that was to be predicted; by default the one that is no feature.",
+)
+@click.option(
+    "-o",
+    "--output",
+    "path",
+    type=FILE,
+    help="Where the report goes; by default beside MODEL, ending in .html.",
+)
+@click.option("--title", help="Of the page.")
+@click.option(
+    "--holdout",
+    type=click.FloatRange(0, 1, max_open=True),
+    default=0.2,
+    show_default=True,
+    help="As fit was told, to find the rows again that it held out.",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(0, 2**32 - 1),
+    default=0,
+    show_default=True,
+    help="As fit was told, and for whatever is drawn by chance.",
+)
+@click.option(
+    "--compare/--no-compare",
+    default=False,
+    show_default=True,
+    help=f"Compare other models, too, on {_MOST_COMPARED} rows at most; it takes a "
+    "minute or so.",
+)
+@click.option(
+    "--force", is_flag=True, help="Replace a file that is no report of relvec."
+)
+@with_output
+def report(
+    *,
+    output: Output,
+    model: Path,
+    data: Path,
+    path: Path | None,
+    force: bool,
+    **wanted: Any,
+) -> None:
+    """Write one HTML file about a model: how good it is, and what it has learned.
+
+    DATA is the table that it was fitted to, with the target. If fit held rows out,
+    these are found again, and scores are of them alone.
+    """
+    place = model.with_suffix(".html") if path is None else path
+    check_place(place, model, data, force=force)
+    document = report_to_file(output, place, model, data, Wanted(**wanted))
+    output.summary(document)
+
+
+def check_place(path: Path, *sources: Path, force: bool) -> None:
+    """Refuse a place that cannot be written to, or that holds something else."""
+    check_installed()
+    check_writable(path, *sources)
+    if path.exists() and not force and not is_report(path):
+        raise Problem(
+            f"{path} is there and is no report of relvec: choose another name, or "
+            "replace it with --force"
+        )
+
+
+def report_to_file(
+    output: Output, path: Path, model: Path, table: Path, wanted: Wanted
+) -> dict[str, Any]:
+    """Write a report, and say what came of it."""
+    found = loaded(model)
+    frame = read_table(table)
+    data = _data(found, frame, wanted.target)
+    with output.working(f"Looking at {table.name}"):
+        known = known_rows(found.whole, data, wanted.holdout, wanted.seed)
+    origin = _origin(path, model, table, wanted, data.target.name, known)
+    if wanted.compare:
+        origin |= _comparison(output, found, data, wanted.seed)
+    with output.working(f"Writing {path.name}"):
+        made = make_report(
+            found.whole,
+            data.X,
+            pd.Series(data.target.values, name=data.target.name),
+            held_out=known.held_out,
+            title=wanted.title or f"{table.name}: {data.target.name}",
+            origin=Origin(**origin),
+        )
+        made.save(path)
+    return {
+        "report": str(path),
+        "bytes": path.stat().st_size,
+        "target": data.target.name,
+        "rows": made.n_rows,
+        "held_out": known.held_out is not None,
+        "sections": [section.name for section in made.sections],
+        "scores": made.scores,
+        "remarks": found.unknown_texts(data.X),
+    }
+
+
+def _data(model: Model, frame: pd.DataFrame, target: str | None) -> Data:
+    """Features and target, checked to be the model's."""
+    _check_one_output(model)
+    names = model.names
+    if target is None:
+        target = _only_other(frame, names)
+    values = observed(frame, target, model.labels)
+    X = model.rows_of(frame if names else frame.drop(columns=target))
+    if not hasattr(X, "iloc"):
+        left = [name for name in frame.columns if name != target]
+        X = pd.DataFrame(X, columns=left)
+    texts = tuple(name for name in X.columns if name in model.categories())
+    numbers = tuple(name for name in X.columns if name not in texts)
+    return Data(X, values, Columns(numbers, texts))
+
+
+def _check_one_output(model: Model) -> None:
+    coefficients = np.ndim(model.estimator.dual_coef_)
+    if not model.classes and coefficients > 1:
+        raise Problem(
+            "the model predicts several targets, and a report is of one: fit a model "
+            "for each, and write a report for each"
+        )
+
+
+def _only_other(frame: pd.DataFrame, names: list[str] | None) -> str:
+    """The column that a model does not predict from, if it is one."""
+    others = [name for name in frame.columns if name not in (names or [])]
+    if names is not None and len(others) == 1:
+        return str(others[0])
+    if not others:
+        raise Problem(
+            "the table has the model's features and nothing else: add the column that "
+            "was observed, and name it with --target"
+        )
+    raise Problem(
+        f"the target is one of {listed(map(repr, others))}: name it with --target"
+    )
+
+
+def _origin(
+    path: Path, model: Path, table: Path, wanted: Wanted, target: str, known: Known
+) -> dict[str, Any]:
+    check_readable(table)
+    written = unpacked(read_limited(model))["written_by"]
+    return {
+        "facts": {
+            "model file": model.name,
+            "its SHA-256": _digest(model),
+            "fitted with": ", ".join(f"{name} {each}" for name, each in written.items()),
+            "table": table.name,
+            "SHA-256 of the table": _digest(table),
+        },
+        "rows": known.text,
+        "command": _command(path, model, table, wanted, target),
+        "model_bytes": model.stat().st_size,
+    }
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _command(
+    path: Path, model: Path, table: Path, wanted: Wanted, target: str
+) -> str:
+    """With all that is not as by default."""
+    words = ["relvec", "report", str(model), str(table), "--target", target]
+    words += ["--output", str(path)]
+    if wanted.title is not None:
+        words += ["--title", wanted.title]
+    for name in ("holdout", "seed"):
+        if getattr(wanted, name) != getattr(Wanted, name):
+            words += [f"--{name}", str(getattr(wanted, name))]
+    if wanted.compare:
+        words.append("--compare")
+    return shlex.join(words)
+
+
+def _comparison(
+    output: Output, model: Model, data: Data, seed: int
+) -> dict[str, Any]:
+    """Other models on the same folds of the table, or of some of its rows."""
+    number = len(data)
+    if number > _MOST_COMPARED:
+        rng = np.random.default_rng(seed)
+        some = rng.choice(number, _MOST_COMPARED, replace=False)
+        data = data.rows(np.sort(some))
+    choices = Choices(impute=model.imputes, seed=seed)
+    text = (
+        f"Other models with their usual settings, on {len(data):,} of {number:,} rows: "
+        f"means over {_FOLDS} folds that are the same for all, seconds those of a fit. "
+        "RVM is what relvec fit fits; a GP sees 1,000 rows at most. relvec compare "
+        "shows the same."
+    )
+    rows = compared(output, data, choices, _FOLDS)
+    return {"comparison": rows, "comparison_text": text}
