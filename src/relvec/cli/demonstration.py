@@ -10,6 +10,7 @@ from relvec.cli.fitting import fit_to_file
 from relvec.cli.options import FILE, Source
 from relvec.cli.output import Output, with_output
 from relvec.cli.predicting import predict_to_file
+from relvec.cli.reporting import Files, Wanted, check_place, report_to_file
 from relvec.cli.tables import write_table
 from relvec.cli.training import Choices
 
@@ -35,16 +36,23 @@ _TABLES: dict[str, Any] = {"diabetes": load_diabetes, "wine": load_wine}
 )
 @with_output
 def demo(output: Output, folder: Path, data: str) -> None:
-    """Fit a small table, predict it and say where the files are."""
+    """Fit a small table, predict it, report on it, and say where the files are."""
     folder.mkdir(parents=True, exist_ok=True)
-    table, model, predictions = (
-        folder / f"{data}{end}" for end in (".csv", ".json", "_predicted.csv")
+    table, model, predictions, page = (
+        folder / f"{data}{end}" for end in (".csv", ".json", "_predicted.csv", ".html")
     )
+    check_place(page, force=True)
     write_table(_TABLES[data](as_frame=True).frame, table)
     source = Source(table, "target", Choices(verbose=int(output.lively)))
     with output.working(f"Fitting {table.name}"):
         fitted = fit_to_file(model, source)
     written = predict_to_file(output, predictions, model, table)
+    reported = report_to_file(output, Files(model, table, page), Wanted("target"))
     output.summary(
-        {"data": str(table), **fitted, "predictions": written["predictions"]}
+        {
+            "data": str(table),
+            **fitted,
+            "predictions": written["predictions"],
+            "report": reported["report"],
+        }
     )

@@ -17,7 +17,7 @@ from relvec.cli.held_out import Known, known_rows
 from relvec.cli.models import Model, loaded
 from relvec.cli.options import FILE
 from relvec.cli.output import Output, with_output
-from relvec.cli.tables import check_readable, check_writable, listed, read_table
+from relvec.cli.tables import check_writable, listed, read_table
 from relvec.cli.targets import observed
 from relvec.cli.training import Choices, Data
 from relvec.model_file import read_limited, unpacked
@@ -26,6 +26,15 @@ from relvec.report.page import check_installed, is_report
 
 _FOLDS = 5
 _MOST_COMPARED = 2000  # rows, so that the slowest takes a minute or so
+
+
+@dataclass(frozen=True)
+class Files:
+    """What a report is made of, and where it goes."""
+
+    model: Path
+    table: Path
+    page: Path
 
 
 @dataclass(frozen=True)
@@ -95,10 +104,9 @@ def report(
     DATA is the table that it was fitted to, with the target. If fit held rows out,
     these are found again, and scores are of them alone.
     """
-    place = model.with_suffix(".html") if path is None else path
-    check_place(place, model, data, force=force)
-    document = report_to_file(output, place, model, data, Wanted(**wanted))
-    output.summary(document)
+    page = model.with_suffix(".html") if path is None else path
+    check_place(page, model, data, force=force)
+    output.summary(report_to_file(output, Files(model, data, page), Wanted(**wanted)))
 
 
 def check_place(path: Path, *sources: Path, force: bool) -> None:
@@ -112,31 +120,27 @@ def check_place(path: Path, *sources: Path, force: bool) -> None:
         )
 
 
-def report_to_file(
-    output: Output, path: Path, model: Path, table: Path, wanted: Wanted
-) -> dict[str, Any]:
+def report_to_file(output: Output, files: Files, wanted: Wanted) -> dict[str, Any]:
     """Write a report, and say what came of it."""
-    found = loaded(model)
-    frame = read_table(table)
-    data = _data(found, frame, wanted.target)
-    with output.working(f"Looking at {table.name}"):
-        known = known_rows(found.whole, data, wanted.holdout, wanted.seed)
-    origin = _origin(path, model, table, wanted, data.target.name, known)
+    found = loaded(files.model)
+    data = _data(found, read_table(files.table), wanted.target)
+    known = known_rows(found.whole, data, wanted.holdout, wanted.seed)
+    origin = _origin(files, wanted, data.target.name, known)
     if wanted.compare:
         origin |= _comparison(output, found, data, wanted.seed)
-    with output.working(f"Writing {path.name}"):
+    with output.working(f"Writing {files.page.name}"):
         made = make_report(
             found.whole,
             data.X,
             pd.Series(data.target.values, name=data.target.name),
             held_out=known.held_out,
-            title=wanted.title or f"{table.name}: {data.target.name}",
+            title=wanted.title or f"{files.table.name}: {data.target.name}",
             origin=Origin(**origin),
         )
-        made.save(path)
+        made.save(files.page)
     return {
-        "report": str(path),
-        "bytes": path.stat().st_size,
+        "report": str(files.page),
+        "bytes": files.page.stat().st_size,
         "target": data.target.name,
         "rows": made.n_rows,
         "held_out": known.held_out is not None,
@@ -186,22 +190,21 @@ def _only_other(frame: pd.DataFrame, names: list[str] | None) -> str:
     )
 
 
-def _origin(
-    path: Path, model: Path, table: Path, wanted: Wanted, target: str, known: Known
-) -> dict[str, Any]:
-    check_readable(table)
-    written = unpacked(read_limited(model))["written_by"]
+def _origin(files: Files, wanted: Wanted, target: str, known: Known) -> dict[str, Any]:
+    written = unpacked(read_limited(files.model))["written_by"]
     return {
         "facts": {
-            "model file": model.name,
-            "its SHA-256": _digest(model),
-            "fitted with": ", ".join(f"{name} {each}" for name, each in written.items()),
-            "table": table.name,
-            "SHA-256 of the table": _digest(table),
+            "model file": files.model.name,
+            "its SHA-256": _digest(files.model),
+            "fitted with": ", ".join(
+                f"{name} {each}" for name, each in written.items()
+            ),
+            "table": files.table.name,
+            "SHA-256 of the table": _digest(files.table),
         },
         "rows": known.text,
-        "command": _command(path, model, table, wanted, target),
-        "model_bytes": model.stat().st_size,
+        "command": _command(files, wanted, target),
+        "model_bytes": files.model.stat().st_size,
     }
 
 
@@ -210,12 +213,10 @@ def _digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _command(
-    path: Path, model: Path, table: Path, wanted: Wanted, target: str
-) -> str:
+def _command(files: Files, wanted: Wanted, target: str) -> str:
     """With all that is not as by default."""
-    words = ["relvec", "report", str(model), str(table), "--target", target]
-    words += ["--output", str(path)]
+    words = ["relvec", "report", str(files.model), str(files.table)]
+    words += ["--target", target, "--output", str(files.page)]
     if wanted.title is not None:
         words += ["--title", wanted.title]
     for name in ("holdout", "seed"):
@@ -226,9 +227,7 @@ def _command(
     return shlex.join(words)
 
 
-def _comparison(
-    output: Output, model: Model, data: Data, seed: int
-) -> dict[str, Any]:
+def _comparison(output: Output, model: Model, data: Data, seed: int) -> dict[str, Any]:
     """Other models on the same folds of the table, or of some of its rows."""
     number = len(data)
     if number > _MOST_COMPARED:

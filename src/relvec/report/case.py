@@ -72,7 +72,9 @@ class Case:
             _predicted(self.subject, self.rows(self.tried[at : at + _AT_ONCE]))
             for at in starts
         ]
-        return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+        return {
+            name: np.concatenate([part[name] for part in parts]) for name in parts[0]
+        }
 
     def interval(self, coverage: float) -> tuple[Array, Array]:
         """Ends of predictive intervals of the same rows."""
@@ -86,7 +88,7 @@ def taken(X: Any, numbers: Indices) -> Any:
 
 
 def drawn(numbers: Indices, most: int = _DRAWN) -> Indices:
-    """Places of some of them, in order, by chance if there are too many for a figure."""
+    """Places of some of them, in order, drawn by chance if there are too many."""
     if len(numbers) <= most:
         return np.arange(len(numbers))
     return np.sort(generator(0).choice(len(numbers), most, replace=False))
@@ -116,8 +118,8 @@ def _check_rows(X: Any, y: AnyArray) -> None:
         )
     if X.shape[0] != len(y) or not len(y):
         raise ValueError(
-            f"X has {X.shape[0]} rows and y has {len(y)}: give one target for each row, "
-            "and at least one row"
+            f"X has {X.shape[0]} rows and y has {len(y)}: give one target for each "
+            "row, and at least one row"
         )
 
 

@@ -3,10 +3,11 @@
 from typing import Any
 
 import numpy as np
+from scipy.stats import binom
 from sklearn.metrics import confusion_matrix
 
 from relvec.plots.drawing import BLUE, VERMILLION
-from relvec.report.blocks import Block, Matrix, Section, Table, plain
+from relvec.report.blocks import Block, Figure, Matrix, Section, Table, plain
 from relvec.report.case import Case
 from relvec.report.drawing import figure, short
 from relvec.typing import AnyArray, Array
@@ -31,10 +32,10 @@ def _confusion(case: Case, found: dict[str, AnyArray]) -> Section:
     blocks: list[Block] = []
     if len(labels) <= _MOST_CLASSES:
         rows = tuple(tuple(int(each) for each in row) for row in counts)
-        blocks.append(Matrix("Rows: observed. Columns: predicted.", labels, rows))
+        blocks.append(Matrix("Observed in rows, predicted in columns", labels, rows))
     blocks.append(_by_class(labels, counts))
     if "proba" in found:
-        blocks.append(_worst(case, found))
+        blocks += _worst(case, found)
     text = (
         "How often each class was predicted where another, or it itself, was observed."
     )
@@ -57,13 +58,13 @@ def _by_class(labels: tuple[str, ...], counts: AnyArray) -> Table:
     return Table("Each class", columns, rows)
 
 
-def _worst(case: Case, found: dict[str, AnyArray]) -> Table:
-    """Rows whose class was least expected, right or wrong."""
+def _worst(case: Case, found: dict[str, AnyArray]) -> list[Table]:
+    """Rows whose class was least expected, of those that were doubted."""
     assert case.labels is not None
     place = {label: k for k, label in enumerate(case.labels.tolist())}
     own = np.array([place[label] for label in case.observed.tolist()])
     p = found["proba"][np.arange(len(own)), own]
-    order = np.argsort(p, kind="stable")[:_WORST]
+    order = np.argsort(p, kind="stable")[: min(_WORST, int(np.sum(p < 0.5)))]
     rows = tuple(
         (
             int(case.tried[at]) + 1,
@@ -74,30 +75,46 @@ def _worst(case: Case, found: dict[str, AnyArray]) -> Table:
         for at in order
     )
     columns = ("row", "observed", "predicted", "probability of the observed")
-    return Table("Rows whose class was least expected", columns, rows)
+    table = Table("Rows whose class was least expected", columns, rows)
+    return [table] if rows else []
 
 
 def _calibration(case: Case, proba: Array) -> Section:
     """Probabilities beside how often they came true."""
     assert case.labels is not None
-    two = len(case.labels) == 2
-    if two:
+    if len(case.labels) == 2:
         given, true = proba[:, 1], case.observed == case.labels[1]
-        whose = f"of {short(case.labels[1])}"
-        text = f"Rows by the predicted probability of {case.labels[1]}, and how many "
+        whose, low = f"of {short(case.labels[1])}", 0.0
     else:
         best = proba.argmax(axis=1)
         given, true = proba.max(axis=1), case.observed == case.labels[best]
-        whose = "of the predicted class"
-        text = "Rows by the probability of the predicted class, and how many "
+        whose, low = "of the predicted class", 1.0 / len(case.labels)
     rows = _reliability(given, true)
-    low = 0.0 if two else 1.0 / len(case.labels)
+    text = (
+        f"Rows by the probability {whose}, and how many of them are of it: dots on the "
+        "dashed line are probabilities that can be taken at their word. Bars are the "
+        "range by chance, where the share would be 95 times out of 100."
+    )
+    columns = ("probability", "rows", "mean", "came true")
+    return Section(
+        "calibration",
+        "Calibration",
+        text,
+        (
+            _diagram(rows, whose, low),
+            Table("Reliability of probabilities", columns, rows),
+        ),
+    )
+
+
+def _diagram(rows: tuple[tuple[Any, ...], ...], whose: str, low: float) -> Figure:
+    count, p, share = (np.array([row[k] for row in rows]) for k in (1, 2, 3))
 
     def draw(ax: Any) -> None:
         ax.plot([low, 1], [low, 1], "--", color=VERMILLION, linewidth=1.2)
-        p, share, count = (np.array([row[k] for row in rows]) for k in (2, 3, 1))
-        deviation = np.sqrt(p * (1 - p) / count)
-        ax.errorbar(p, share, 2 * deviation, fmt="o-", color=BLUE, markersize=5)
+        ends = binom.interval(0.95, count, p)
+        ax.vlines(p, ends[0] / count, ends[1] / count, color=BLUE, alpha=0.25, lw=7)
+        ax.plot(p, share, "o-", color=BLUE, markersize=5)
         ax.set(
             xlabel=f"predicted probability {whose}",
             ylabel="share that came true",
@@ -105,20 +122,7 @@ def _calibration(case: Case, proba: Array) -> Section:
             ylim=(-0.02, 1.02),
         )
 
-    text += (
-        "of them are of it: dots on the dashed line are probabilities that can be "
-        "taken at their word. Bars are two standard deviations of chance."
-    )
-    columns = ("probabilities", "rows", "mean probability", "share that came true")
-    return Section(
-        "calibration",
-        "Calibration",
-        text,
-        (
-            figure(draw, "calibration", "Reliability diagram"),
-            Table("Reliability of probabilities", columns, rows),
-        ),
-    )
+    return figure(draw, "calibration", "Reliability diagram")
 
 
 def _reliability(given: Array, true: AnyArray) -> tuple[tuple[Any, ...], ...]:

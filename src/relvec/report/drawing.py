@@ -20,7 +20,7 @@ _THEMED = {_INK: "currentColor", _PAPER: "var(--paper)"} | {
 }
 _INK_ONLY = {_INK: "currentColor", _PAPER: "var(--paper)"}
 _PIXELS = 96 / 72  # of CSS to a point
-_LONGEST = 28  # characters of a name in a figure; tables have all of it
+_LONGEST, _OF_CAPTION = 22, 60  # characters of a name; tables have all of it
 _FONT = re.compile(r"font: (?:(?:bold|italic) )?([\d.]+)px [^;]*")
 
 _STYLE: dict[str, Any] = {
@@ -60,10 +60,15 @@ def figure(
     return Figure(_part_of_page(text.getvalue(), name, caption, themed), caption)
 
 
-def short(name: object) -> str:
+def short(name: object, longest: int = _LONGEST) -> str:
     """So much of a name as a figure has room for."""
     text = str(name)
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+
+def in_caption(name: object) -> str:
+    """So much of it as a caption has room for."""
+    return short(name, _OF_CAPTION)
 
 
 @contextmanager
@@ -79,8 +84,7 @@ def _styled() -> Iterator[None]:
 
 def _part_of_page(text: str, name: str, caption: str, themed: bool) -> str:
     """An element with a size and a text, whose names are unlike those of others."""
-    document = minidom.parseString(text.encode())
-    root = document.documentElement
+    root: Any = minidom.parseString(text.encode()).documentElement
     for tag in ("metadata", "style"):
         for node in list(root.getElementsByTagName(tag)):
             node.parentNode.removeChild(node)

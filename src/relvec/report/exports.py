@@ -5,8 +5,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from relvec.export import to_c, to_onnx, to_python
 from relvec.report.blocks import Section, Table
 from relvec.report.case import Case
@@ -40,9 +38,8 @@ def exports_section(case: Case, model_bytes: int | None) -> Section | None:
 def _size(case: Case, write: Callable[..., None]) -> int | None:
     """Of what it writes; None without the package for it, or of other pipelines."""
     model = case.subject.model
-    centres = getattr(model, "relevance_vectors_", None)
-    if centres is None:
-        centres = getattr(model, "support_vectors_", np.empty(0))
+    sparse = hasattr(model, "relevance_")
+    centres = model.relevance_vectors_ if sparse else model.support_vectors_
     if centres.size > _MOST:
         return None
     output = "mean+std" if case.labels is None else "auto"

@@ -10,9 +10,10 @@ from relvec.plots import (
     LengthScalesDisplay,
     RelevanceDisplay,
 )
+from relvec.plots.drawing import whole_numbers
 from relvec.report.blocks import Block, Section, Table, plain
 from relvec.report.case import Case, drawn
-from relvec.report.drawing import figure, short
+from relvec.report.drawing import figure, in_caption, short
 from relvec.report.vectors import vector_rows
 from relvec.typing import AnyArray, Array
 
@@ -26,26 +27,28 @@ def features_section(case: Case) -> Section | None:
     """Relevance and length scales, if a kernel was learned."""
     model = case.subject.model
     relevance = getattr(model, "feature_relevance_", None)
-    if relevance is None or len(relevance) < 2:
+    if relevance is None or len(relevance) < 2 or not np.isfinite(relevance).all():
         return None
     names = case.subject.seen_names(len(relevance))
     scales = _scales(model, len(names))
     columns: tuple[str, ...] = ("feature", "relevance")
-    rows = [(name, plain(share)) for name, share in zip(names, relevance, strict=True)]
+    every: list[Any] = [names, relevance]
     if scales is not None:
         columns += ("length scale",)
-        middle = np.median(scales, axis=0)
-        rows = [(*row, plain(one)) for row, one in zip(rows, middle, strict=True)]
+        every.append(np.median(scales, axis=0))
+    rows = [tuple(map(plain, row)) for row in zip(*every, strict=True)]
     order = np.argsort(-relevance, kind="stable")
     blocks: list[Block] = [_relevance(relevance, names)]
     if scales is not None and len(names) <= _MOST_FEATURES and np.ptp(scales, 0).any():
         blocks.append(_spread(scales, names))
     table = Table("Features", columns, tuple(rows[at] for at in order))
-    text = (
-        "The share of each feature in how the fitted function varies, and the distance "
-        "over which it does, in units of the feature as the kernel sees it (scaled, if "
-        "the model scales). Large scales: the feature hardly matters."
-    )
+    text = "The share of each feature in how the fitted function varies."
+    if scales is not None:
+        text += (
+            " A length scale is the distance over which it does, in units of the "
+            "feature as the kernel sees it, after scaling: where it is large, the "
+            "feature hardly matters."
+        )
     return Section("features", "Feature relevance", text, (*blocks, table))
 
 
@@ -93,7 +96,8 @@ def map_section(case: Case) -> Section | None:
         display.ax_.set(xlabel=short(case.names[0]), ylabel=short(case.names[1]))
 
     what = "Predictions" if case.labels is None else "Classes"
-    caption = f"{what} over {case.names[0]} and {case.names[1]}; vectors are circled"
+    over = " and ".join(map(in_caption, case.names))
+    caption = f"{what} over {over}; vectors are circled"
     return Section(
         "map",
         "Decision map" if case.labels is not None else "Map of predictions",
@@ -120,6 +124,7 @@ def evidence_section(case: Case) -> Section | None:
     def draw(*axes: Any) -> None:
         display = EvidenceTraceDisplay(history=history)
         display.plot(np.array(axes, dtype=object), quantities=known)
+        whole_numbers(axes[-1].xaxis)
         legend = axes[0].get_legend()
         if legend is not None and number > _MOST_CLASSIFIERS:
             legend.remove()

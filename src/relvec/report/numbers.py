@@ -9,7 +9,7 @@ from relvec.plots import PredictiveIntervalDisplay
 from relvec.plots.drawing import BLUE, VERMILLION
 from relvec.report.blocks import Section, Table, plain
 from relvec.report.case import Case, drawn
-from relvec.report.drawing import figure, short
+from relvec.report.drawing import figure, in_caption, short
 from relvec.typing import AnyArray
 
 _LEVELS = (0.25, 0.5, 0.8, 0.9, 0.95, 0.99)
@@ -36,7 +36,8 @@ def _function(case: Case) -> Section:
         )
         display.ax_.set(xlabel=short(case.names[0]), ylabel=target)
 
-    caption = f"Predicted {case.target} over {case.names[0]}, with 90 % intervals"
+    what, over = in_caption(case.target), in_caption(case.names[0])
+    caption = f"Predicted {what} over {over}, with 90 % intervals"
     return Section(
         "function",
         "The fitted function",
@@ -59,8 +60,8 @@ def _compared(case: Case, found: dict[str, AnyArray]) -> Section:
         ax.set(xlabel=f"observed {target}", ylabel=f"predicted {target}")
 
     caption = (
-        f"Predicted against observed {case.target}: dots with 90 % intervals; on the "
-        "dashed line both are equal"
+        f"Predicted against observed {in_caption(case.target)}: dots with 90 % "
+        "intervals; on the dashed line both are equal"
     )
     return Section(
         "predictions",
@@ -118,9 +119,7 @@ def _residuals(case: Case, found: dict[str, AnyArray]) -> Section:
     def over_predictions(ax: Any) -> None:
         ax.axhline(0.0, color=VERMILLION, linestyle="--", linewidth=1.2)
         ax.scatter(found["mean"][some], residual[some], s=12, color=BLUE)
-        ax.set(
-            xlabel=f"predicted {short(case.target)}", ylabel="observed − predicted"
-        )
+        ax.set(xlabel=f"predicted {short(case.target)}", ylabel="observed − predicted")
 
     def distribution(ax: Any) -> None:
         edge = min(max(4.0, float(np.abs(scaled).max())), 8.0)

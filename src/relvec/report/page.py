@@ -42,13 +42,17 @@ class Report:
     def html(self) -> str:
         """The whole page."""
         script = _read("page.js")
-        return _environment().get_template("page.html").render(
-            report=self,
-            mark=MARK,
-            style=_read("page.css"),
-            script=script,
-            script_digest=_digest(script),
-            version=relvec.__version__,
+        return (
+            _environment()
+            .get_template("page.html")
+            .render(
+                report=self,
+                mark=MARK,
+                style=_read("page.css"),
+                script=script,
+                script_digest=_digest(script),
+                version=relvec.__version__,
+            )
         )
 
     def save(self, path: Path) -> None:

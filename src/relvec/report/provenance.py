@@ -69,4 +69,4 @@ def _versions() -> dict[str, str]:
             found[name] = version(name)
         except PackageNotFoundError:  # seen in bundles, which have no such data
             continue
-    return {**found, "system": platform.platform(terse=True)}
+    return {**found, "system": f"{platform.system()} {platform.machine()}"}

@@ -24,9 +24,7 @@ def scores_of(case: Case, found: dict[str, AnyArray]) -> dict[str, float | None]
     """Of the rows that the model is tried on, by name."""
     if case.labels is None:
         return number_scores(case.observed, found["mean"], found["std"])
-    return class_scores(
-        case.observed, found["class"], found.get("proba"), case.labels
-    )
+    return class_scores(case.observed, found["class"], found.get("proba"), case.labels)
 
 
 def summary_section(
@@ -66,6 +64,8 @@ def _facts(case: Case) -> dict[str, Cell]:
         "estimator": case.subject.name,
         **fitted_lines(model),
     }
+    if np.isfinite(model.log_evidence_):
+        found["log evidence"] = float(model.log_evidence_)
     return {name: plain(value) for name, value in found.items()}
 
 
