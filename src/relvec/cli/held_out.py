@@ -28,8 +28,10 @@ def known_rows(model: Any, data: Data, holdout: float, seed: int) -> Known:
     Means and deviations of the features are in the model, and those of a split are its
     own: whether the model was fitted to a part of this table can be seen from them.
     """
-    before = model.steps[0][1] if isinstance(model, Pipeline) else None
-    if before is None or not hasattr(before, "transform") or len(model.steps) != 2:
+    if not isinstance(model, Pipeline) or len(model.steps) != 2:
+        return _unknown(data)
+    before = model.steps[0][1]
+    if not hasattr(before, "feature_names_in_"):  # none of fit's, then
         return _unknown(data)
     try:
         kept, out = split(data, holdout, seed)

@@ -131,7 +131,7 @@ def report_to_file(output: Output, files: Files, wanted: Wanted) -> dict[str, An
     with output.working(f"Writing {files.page.name}"):
         made = make_report(
             found.whole,
-            data.X,
+            data.X.to_numpy() if found.names is None else data.X,
             pd.Series(data.target.values, name=data.target.name),
             held_out=known.held_out,
             title=wanted.title or f"{files.table.name}: {data.target.name}",
@@ -156,6 +156,11 @@ def _data(model: Model, frame: pd.DataFrame, target: str | None) -> Data:
     names = model.names
     if target is None:
         target = _only_other(frame, names)
+    if target in (names or []):
+        raise Problem(
+            f"{target!r} is a feature of the model: name the column with --target that "
+            "it was fitted to"
+        )
     values = observed(frame, target, model.labels)
     X = model.rows_of(frame if names else frame.drop(columns=target))
     if not hasattr(X, "iloc"):
@@ -234,12 +239,20 @@ def _comparison(output: Output, model: Model, data: Data, seed: int) -> dict[str
         rng = np.random.default_rng(seed)
         some = rng.choice(number, _MOST_COMPARED, replace=False)
         data = data.rows(np.sort(some))
-    choices = Choices(impute=model.imputes, seed=seed)
+    choices, rarest = Choices(impute=model.imputes, seed=seed), len(data)
+    if data.target.classes:
+        rarest = int(np.unique(data.target.values, return_counts=True)[1].min())
+    folds = min(_FOLDS, rarest)  # each has rows of all classes
+    if folds < 2:
+        raise Problem(
+            "a class has a single row, too few to compare models by folds: add rows of "
+            "it, or leave out --compare"
+        )
     text = (
         f"Other models with their usual settings, on {len(data):,} of {number:,} rows: "
-        f"means over {_FOLDS} folds that are the same for all, seconds those of a fit. "
+        f"means over {folds} folds that are the same for all, seconds those of a fit. "
         "RVM is what relvec fit fits; a GP sees 1,000 rows at most. relvec compare "
         "shows the same."
     )
-    rows = compared(output, data, choices, _FOLDS)
+    rows = compared(output, data, choices, folds)
     return {"comparison": rows, "comparison_text": text}

@@ -45,18 +45,24 @@ def observed(frame: pd.DataFrame, name: str, labels: list[Any]) -> Target:
     check_named(frame.columns, [name])
     column = frame[name]
     _check_known(column)
-    values = _values(column)
-    if not labels:
-        return Target(name, _as_real(name, values), classes=False)
-    values = _whole(values)
-    if np.asarray(labels).dtype.kind in "UTO":
-        values = np.asarray([str(value) for value in values])
-    unknown = ~np.isin(values, labels)
-    if unknown.any():
+    values, known = _values(column), np.asarray(labels)
+    text = values.dtype.kind not in "biuf"
+    if labels and known.dtype.kind in "UTO":
+        values, text = np.asarray([str(value) for value in _whole(values)]), False
+    if not labels and text:
         raise Problem(
-            f"the target {name!r} has {values[unknown][0]!r} in {rows_named(unknown)}, "
-            f"and the model knows {listed(map(repr, np.asarray(labels).tolist()))}: "
-            "name the column that it was fitted to, or remove these rows"
+            f"the target {name!r} is text ({str(values[0])!r} in row 1), and the model "
+            "predicts numbers: name the column that it was fitted to"
+        )
+    if not labels:
+        return Target(name, as_numbers(column, name), classes=False)
+    values = _whole(values)
+    unknown = np.full(len(values), True) if text else ~np.isin(values, known)
+    if unknown.any():
+        cell, shown = values[unknown].tolist()[0], listed(map(repr, known.tolist()))
+        raise Problem(
+            f"the target {name!r} has {cell!r} in {rows_named(unknown)}, and the model "
+            f"knows {shown}: name the column that it was fitted to, or remove these rows"
         )
     return Target(name, values, classes=True)
 

@@ -30,6 +30,7 @@ class Case:
     def of(cls, model: Any, X: Any, y: Any, held_out: Any, kind: type) -> Self:
         """Or refuse what does not belong together."""
         subject = Subject.of(model, kind)
+        X = X if hasattr(X, "shape") else np.asarray(X)
         observed = np.asarray(y)
         _check_rows(X, observed)
         if held_out is not None:
@@ -60,6 +61,12 @@ class Case:
     def names(self) -> list[str]:
         """Of the columns of X."""
         return self.subject.feature_names(self.X, int(np.shape(self.X)[1]))
+
+    @property
+    def numeric(self) -> bool:
+        """Whether features are numbers, all of them there: those can be drawn."""
+        table = np.asarray(self.X)
+        return table.dtype.kind in "iufb" and bool(np.isfinite(table).all())
 
     def rows(self, numbers: Indices) -> Any:
         """Some of X."""
@@ -106,7 +113,7 @@ def _predicted(subject: Subject, X: Any) -> dict[str, AnyArray]:
 
 
 def _check_rows(X: Any, y: AnyArray) -> None:
-    if not hasattr(X, "shape") or len(X.shape) != 2 or issparse(X):
+    if len(X.shape) != 2 or issparse(X):
         raise ValueError(
             "a report is of rows in a table: X must be an array or a data frame of "
             "shape (n_samples, n_features)"
@@ -141,7 +148,10 @@ def _as_targets(subject: Subject, y: AnyArray) -> AnyArray:
                 "a report is of one target, and this model predicts several: fit a "
                 "model for each, and write a report for each"
             )
-        return y.astype(np.float64)
+        numbers: Array = y.astype(np.float64)
+        if not np.isfinite(numbers).all():
+            raise ValueError("y has rows without a finite number: leave them out")
+        return numbers
     unknown = [label for label in np.unique(y) if label not in labels]
     if unknown:
         raise ValueError(

@@ -83,7 +83,7 @@ def _spread(scales: Array, names: list[str]) -> Block:
 
 def map_section(case: Case) -> Section | None:
     """Predictions over two features that are numbers."""
-    if np.shape(case.X)[1] != 2 or not _all_numbers(case.X):
+    if np.shape(case.X)[1] != 2 or not case.numeric:
         return None
     rows = vector_rows(case)
     some = np.union1d(drawn(np.arange(len(case.y))), rows[rows >= 0])
@@ -104,11 +104,6 @@ def map_section(case: Case) -> Section | None:
         "What is predicted wherever the two features are, and the rows of the table.",
         (figure(draw, "map", caption, size=(5.6, 4.4), themed=False),),
     )
-
-
-def _all_numbers(X: Any) -> bool:
-    kinds = getattr(X, "dtypes", [getattr(X, "dtype", np.dtype(object))])
-    return all(getattr(kind, "kind", "O") in "iufb" for kind in kinds)
 
 
 def evidence_section(case: Case) -> Section | None:

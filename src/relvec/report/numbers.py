@@ -20,7 +20,7 @@ _WORST = 10  # rows
 def number_sections(case: Case, found: dict[str, AnyArray]) -> list[Section]:
     """In the order to read them."""
     made = [_compared(case, found), _coverage(case), _residuals(case, found)]
-    if np.shape(case.X)[1] == 1:
+    if np.shape(case.X)[1] == 1 and case.numeric:
         made.insert(0, _function(case))
     return made
 
@@ -113,7 +113,7 @@ def _coverage(case: Case) -> Section:
 
 def _residuals(case: Case, found: dict[str, AnyArray]) -> Section:
     residual = case.observed - found["mean"]
-    scaled = residual / found["std"]
+    scaled = residual / np.maximum(found["std"], np.finfo(float).tiny)
     some = drawn(case.tried)
 
     def over_predictions(ax: Any) -> None:
