@@ -6,12 +6,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 INSTALLED_DOCS := $(VENV)/.installed-docs
+INSTALLED_BROWSER := $(VENV)/.installed-browser
 PIP_INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check
 PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto
 LONGEST_MODULE := 400
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast lint types imports sizes format check docs wheel clean
+.PHONY: help demo test test-fast browser lint types imports sizes format check docs wheel clean
 
 help: ## Show this list
 	@echo "make TARGET, where TARGET is one of:"
@@ -33,6 +34,11 @@ $(INSTALLED_DOCS): $(INSTALLED)
 	@$(PIP_INSTALL) -e ".[docs]"
 	@touch $@
 
+$(INSTALLED_BROWSER): $(INSTALLED)
+	@echo "Installing what drives a browser into $(VENV)"
+	@$(PIP_INSTALL) -e ".[browser]"
+	@touch $@
+
 demo: $(INSTALLED) ## Run the demonstration; its files go to demo-output/
 	@echo "Running relvec demo; its files go to demo-output/"
 	@$(BIN)/relvec demo --output demo-output
@@ -44,6 +50,14 @@ test: $(INSTALLED) ## Run the whole test suite
 test-fast: $(INSTALLED) ## Run the tests that are not marked slow
 	@echo "Running the tests that are not marked slow, one worker per core"
 	@$(PYTEST) -m "not slow"
+
+# Where Chromium cannot be installed, the tests that need it say so and are skipped.
+browser: $(INSTALLED_BROWSER) ## Get ready for the tests that open pages in Chromium
+	@for name in chromium chromium-browser google-chrome chrome; do \
+	  command -v $$name && exit 0; done; \
+	  echo "Installing Chromium"; \
+	  { apt-get -qq update && apt-get -qq install -y --no-install-recommends chromium fonts-liberation; } >/dev/null 2>&1 \
+	  || echo "Chromium could not be installed: install it by hand, or leave those tests out"
 
 lint: $(INSTALLED) ## Check style and formatting with ruff
 	@echo "Checking style and formatting"
