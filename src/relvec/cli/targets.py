@@ -62,7 +62,7 @@ def observed(frame: pd.DataFrame, name: str, labels: list[Any]) -> Target:
         cell, shown = values[unknown].tolist()[0], listed(map(repr, known.tolist()))
         raise Problem(
             f"the target {name!r} has {cell!r} in {rows_named(unknown)}, and the model "
-            f"knows {shown}: name the column that it was fitted to, or remove these rows"
+            f"knows {shown}: name the column that it was fitted to, or remove them"
         )
     return Target(name, values, classes=True)
 
