@@ -64,8 +64,8 @@ def _facts(case: Case) -> dict[str, Cell]:
         "estimator": case.subject.name,
         **fitted_lines(model),
     }
-    if np.isfinite(model.log_evidence_):
-        found["log evidence"] = float(model.log_evidence_)
+    if "log evidence" in found:  # to the hundredth, since differences count
+        found["log evidence"] = f"{model.log_evidence_:,.2f}".replace("-", "−")
     return {name: plain(value) for name, value in found.items()}
 
 
