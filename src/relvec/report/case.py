@@ -1,5 +1,6 @@
 """What a report is about: a model, rows, what was observed and what is predicted."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -74,19 +75,22 @@ class Case:
 
     def predicted(self) -> dict[str, AnyArray]:
         """What the model says of the rows that it is tried on, by name."""
-        starts = range(0, len(self.tried), _AT_ONCE)
-        parts = [
-            _predicted(self.subject, self.rows(self.tried[at : at + _AT_ONCE]))
-            for at in starts
-        ]
+        parts = [_predicted(self.subject.model, seen) for seen in self._seen()]
         return {
             name: np.concatenate([part[name] for part in parts]) for name in parts[0]
         }
 
     def interval(self, coverage: float) -> tuple[Array, Array]:
         """Ends of predictive intervals of the same rows."""
-        seen = self.subject.rows(self.rows(self.tried))
-        return self.subject.model.predict_interval(seen, coverage)
+        interval = self.subject.model.predict_interval
+        parts = [interval(seen, coverage) for seen in self._seen()]
+        lower, upper = zip(*parts, strict=True)
+        return np.concatenate(lower), np.concatenate(upper)
+
+    def _seen(self) -> Iterator[Any]:
+        """The same rows as the model sees them, some at a time."""
+        for start in range(0, len(self.tried), _AT_ONCE):
+            yield self.subject.rows(self.rows(self.tried[start : start + _AT_ONCE]))
 
 
 def taken(X: Any, numbers: Indices) -> Any:
@@ -101,8 +105,7 @@ def drawn(numbers: Indices, most: int = _DRAWN) -> Indices:
     return np.sort(generator(0).choice(len(numbers), most, replace=False))
 
 
-def _predicted(subject: Subject, X: Any) -> dict[str, AnyArray]:
-    seen, model = subject.rows(X), subject.model
+def _predicted(model: Any, seen: Any) -> dict[str, AnyArray]:
     if not hasattr(model, "classes_"):
         mean, std = model.predict(seen, return_std=True)
         return {"mean": mean, "std": std}

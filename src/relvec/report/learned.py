@@ -88,12 +88,20 @@ def map_section(case: Case) -> Section | None:
     rows = vector_rows(case)
     some = np.union1d(drawn(np.arange(len(case.y))), rows[rows >= 0])
     X, y = case.rows(some), case.y[some]
+    meaning = f"predicted {short(case.target)}"
+    if case.labels is not None:
+        meaning = f"probability of {short(case.labels[1])}"
 
     def draw(ax: Any) -> None:
         display = RelevanceDisplay.from_estimator(
             case.subject.whole, X, y, grid_resolution=_GRID, ax=ax
         )
         display.ax_.set(xlabel=short(case.names[0]), ylabel=short(case.names[1]))
+        legend = display.ax_.get_legend()
+        for label in [] if legend is None else legend.get_texts():
+            label.set_text(short(label.get_text()))
+        if display.colorbar_ is not None:
+            display.colorbar_.set_label(meaning)
 
     what = "Predictions" if case.labels is None else "Classes"
     over = " and ".join(map(in_caption, case.names))

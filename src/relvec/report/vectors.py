@@ -93,6 +93,8 @@ def _picked(columns: object, order: Indices) -> tuple[tuple[Cell, ...], ...]:
 def _text(case: Case, rows: Indices, number: int) -> str:
     name, among = case.subject.kind_of_vectors, int(np.sum(rows >= 0))
     text = f"A prediction is a sum over {len(rows):,} {name}, each with its weight. "
+    if len(rows) == 1:
+        text = f"A prediction has one {name.removesuffix('s')}, with its weight. "
     text += "Rows are counted from 1, without a header."
     if among < len(rows):
         text += f" {among:,} of the vectors are rows of this table."
