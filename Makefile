@@ -12,7 +12,7 @@ PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto
 LONGEST_MODULE := 400
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast browser lint types imports sizes format check docs wheel clean
+.PHONY: help demo test test-fast browser lint types imports sizes format check docs links wheel clean
 
 help: ## Show this list
 	@echo "make TARGET, where TARGET is one of:"
@@ -87,6 +87,10 @@ check: lint types imports ## Run lint, types and imports
 docs: $(INSTALLED_DOCS) ## Build the documentation into docs/_build/html
 	@echo "Building the documentation into docs/_build/html"
 	@$(BIN)/python -m sphinx -n -W --keep-going -q -b html docs docs/_build/html
+
+links: $(INSTALLED_DOCS) ## Check links to other sites, which takes a network
+	@echo "Checking links to other sites"
+	@$(BIN)/python -m sphinx -q -b linkcheck -D plot_gallery=0 docs docs/_build/links
 
 wheel: $(INSTALLED) ## Build the wheel and the source archive into dist/
 	@echo "Building the wheel and the source archive into dist/"

@@ -17,6 +17,7 @@ project_copyright = author
 release = version = relvec.__version__
 
 extensions = [
+    "figures",
     "mathml",
     "myst_parser",
     "numpydoc",
@@ -51,6 +52,19 @@ sphinx_gallery_conf = {
     "show_signature": False,
     "abort_on_example_error": True,
 }
+
+# `make links`: a page that is slow, or asks for patience, is not a broken link. Anchors
+# of other sites are often made by scripts, which are not run.
+linkcheck_retries = 3
+linkcheck_timeout = 30
+linkcheck_rate_limit_timeout = 120
+linkcheck_anchors = False
+linkcheck_ignore = [
+    r"https?://localhost",
+    # These refuse programs, or some of them, some of the time.
+    r"https://doi\.org/",
+    r"https://www\.miketipping\.com/",
+]
 
 html_theme = "pydata_sphinx_theme"
 html_title = "relvec"
