@@ -1,17 +1,21 @@
 """Relevance vector machines: sparse kernel models with error bars and probabilities."""
 
 from importlib import import_module
-from typing import Any
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
 
-from relvec.blockwise import parallel
-from relvec.dictionary import SparseBayes, sparse_bayes
-from relvec.estimators import LSSVC, LSSVR, RVC, RVR, FitWarning
-from relvec.evidence import BottomUp, Hyperprior, Mrvm2, Status, TopDown
-from relvec.kernel_search import Adaptive, LengthScales
-from relvec.lssvm import LeastSquaresModel, Tuning
-from relvec.model_file import ModelFileError
-from relvec.modelling import FittedModel, Mrvm1, OneAgainstOne, Softmax, StudentT
-from relvec.partition import Incremental, SplitMerge, WorkingSet
+if TYPE_CHECKING:
+    from relvec.blockwise import parallel
+    from relvec.dictionary import SparseBayes, sparse_bayes
+    from relvec.estimators import LSSVC, LSSVR, RVC, RVR, FitWarning
+    from relvec.evidence import BottomUp, Hyperprior, Mrvm2, Status, TopDown
+    from relvec.kernel_search import Adaptive, LengthScales
+    from relvec.lssvm import LeastSquaresModel, Tuning
+    from relvec.model_file import ModelFileError
+    from relvec.modelling import FittedModel, Mrvm1, OneAgainstOne, Softmax, StudentT
+    from relvec.partition import Incremental, SplitMerge, WorkingSet
+    from relvec.persistence import load, save
+    from relvec.verification import verify
 
 __version__ = "0.1.0"
 
@@ -48,16 +52,33 @@ __all__ = [
     "verify",
 ]
 
+_ROOMS = {
+    "blockwise": ("parallel",),
+    "dictionary": ("SparseBayes", "sparse_bayes"),
+    "estimators": ("LSSVC", "LSSVR", "RVC", "RVR", "FitWarning"),
+    "evidence": ("BottomUp", "Hyperprior", "Mrvm2", "Status", "TopDown"),
+    "kernel_search": ("Adaptive", "LengthScales"),
+    "lssvm": ("LeastSquaresModel", "Tuning"),
+    "model_file": ("ModelFileError",),
+    "modelling": ("FittedModel", "Mrvm1", "OneAgainstOne", "Softmax", "StudentT"),
+    "partition": ("Incremental", "SplitMerge", "WorkingSet"),
+    "persistence": ("load", "save"),
+    "verification": ("verify",),
+}
+
 
 def __getattr__(name: str) -> Any:
-    """Files of models need scikit-learn's transformers, which take a while to import.
+    """What comes with the first look at it, since scikit-learn takes a second.
 
-    So that comes with the first look at a function, and not with a call of it.
+    The command line is to show its help and complete words at once.
     """
-    rooms = {"load": "persistence", "save": "persistence", "verify": "verification"}
-    if name not in rooms:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"relvec.{rooms[name]}"), name)
+    for room, names in _ROOMS.items():
+        if name in names:
+            found = globals()[name] = getattr(import_module(f"relvec.{room}"), name)
+            return found
+    if not name.startswith("_") and find_spec(f"relvec.{name}"):
+        return import_module(f"relvec.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

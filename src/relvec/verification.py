@@ -7,6 +7,7 @@ import subprocess
 import tempfile
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -81,13 +82,30 @@ def _of_onnx(path: Path) -> float:
         )
     try:
         test = json.loads(written)
-        rows = unpacked(test["rows"])
-        expected = {name: unpacked(one) for name, one in test["expected"].items()}
-        found = session.run(list(expected), {"X": rows})
+        rows, expected = _by_column(test) if "columns" in test else _at_once(test)
+        found = session.run(list(expected), rows)
     except Exception as error:
         raise ExportError(f"the self-test of {path} fails: {error}") from error
     pairs = zip(found, expected.values(), strict=True)
     return max(_error(one, known) for one, known in pairs)
+
+
+Arrays = dict[str, AnyArray]
+
+
+def _at_once(test: dict[str, Any]) -> tuple[Arrays, Arrays]:
+    """Rows of numbers, and what is expected."""
+    expected = {name: unpacked(one) for name, one in test["expected"].items()}
+    return {"X": unpacked(test["rows"])}, expected
+
+
+def _by_column(test: dict[str, Any]) -> tuple[Arrays, Arrays]:
+    """The same of a table of numbers and text."""
+    rows = {}
+    for name, cells in test["columns"].items():
+        kind = object if isinstance(cells[0], str) else np.dtype(test["precision"])
+        rows[name] = np.array(cells, dtype=kind)[:, None]
+    return rows, {name: np.array(one) for name, one in test["expected"].items()}
 
 
 def _error(found: AnyArray, expected: AnyArray) -> float:

@@ -23,6 +23,18 @@ def document(words):
     return json.loads(done.stdout)
 
 
+def check_refused(words, remedy):
+    """One line on stderr, also for machines, who get no half of a document."""
+    for more in ("", " --json"):
+        done = run(words + more)
+        assert done.exit_code == 2, done.output
+        assert done.stdout == ""
+        (line,) = done.stderr.splitlines()
+        assert line.startswith("relvec: ")
+        assert remedy in line
+        assert "Traceback" not in line
+
+
 def numbers():
     """Of which one is to be predicted from the first of the others."""
     rng = np.random.default_rng(5)

@@ -9,8 +9,10 @@ import pytest
 import relvec
 from cli.sessions import N_ROWS, document, mixed, numbers, run, with_gaps
 from relvec.cli import streaming
+from relvec.cli.headers import column_names
 from relvec.cli.output import Output
-from relvec.cli.tables import column_names, read_table, write_table
+from relvec.cli.tables import read_table
+from relvec.cli.writing import write_table
 
 
 def test_a_number_is_predicted_with_its_noise(folder):

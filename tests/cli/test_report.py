@@ -7,9 +7,11 @@ import sys
 
 import numpy as np
 import pytest
+from click.shell_completion import BashComplete
 
 import relvec
-from cli.sessions import N_ROWS, document, mixed, numbers, run
+from cli.sessions import N_ROWS, check_refused, document, mixed, numbers, run
+from relvec.cli.commands import relvec as commands
 from relvec.report.page import is_report
 
 REPORT = "report numbers.json {} --output r.html"
@@ -17,16 +19,6 @@ INTERRUPTED = (
     "import os, signal; from relvec.cli import main;"
     "os.replace = lambda *_: signal.raise_signal(signal.SIGINT); main()"
 )
-
-
-def refused(words, remedy):
-    for more in ("", " --json"):
-        done = run(words + more)
-        assert done.exit_code == 2, done.output
-        assert done.stdout == ""
-        (line,) = done.stderr.splitlines()
-        assert line.startswith("relvec: ")
-        assert remedy in line
 
 
 def test_rows_that_fit_held_out_are_found_again(folder):
@@ -134,6 +126,15 @@ def test_other_models_beside_it(folder):
     assert "--compare" in text
 
 
+def test_the_target_is_completed_from_the_table(folder):
+    """And not from the model, which comes before it."""
+    words = ["report", "numbers.json", "numbers.csv", "--target"]
+    shell = BashComplete(commands, {}, "relvec", "_RELVEC_COMPLETE")
+
+    found = [item.value for item in shell.get_completions(words, "p")]
+    assert found == ["price"]
+
+
 def test_people_are_told_where_it_is(folder):
     done = run(REPORT.format("numbers.csv"))
 
@@ -146,7 +147,7 @@ def test_people_are_told_where_it_is(folder):
 def test_a_report_is_replaced_and_nothing_else_is(folder):
     (folder / "r.html").write_text("<!doctype html><p>Mine</p>")
 
-    refused(REPORT.format("numbers.csv"), "--force")
+    check_refused(REPORT.format("numbers.csv"), "--force")
     assert "Mine" in (folder / "r.html").read_text()
     document(REPORT.format("numbers.csv") + " --force")
     document(REPORT.format("numbers.csv"))
@@ -197,7 +198,7 @@ TABLES = {
     "no file": (numbers(), "report numbers.json {} -o .", "name of a file"),
     "the model itself": (numbers(), "report numbers.json {} -o numbers.json", "is re"),
     "the table itself": (numbers(), "report numbers.json {} -o {}", "is what is read"),
-    "no model": (numbers(), "report {} {} -o r.html", "does not begin as a model"),
+    "no model": (numbers(), "report {} {} -o r.html", "name the model"),
     "no such model": (numbers(), "report none.json {} -o r.html", "spelling"),
     "no such table": (numbers(), "report numbers.json no.csv -o r.html", "spelling"),
     "several outputs": (
@@ -216,7 +217,7 @@ def test_wrong_uses(name, folder, unchanged):
     two_outputs(folder)
     unchanged()
 
-    refused(words.replace("{}", "t.csv"), remedy)
+    check_refused(words.replace("{}", "t.csv"), remedy)
 
 
 @pytest.mark.parametrize("name", ["jinja2", "matplotlib"])
@@ -224,14 +225,14 @@ def test_without_the_extra(name, folder, unchanged, monkeypatch):
     unchanged()
     monkeypatch.setitem(sys.modules, name, None)
 
-    refused(REPORT.format("numbers.csv"), 'pip install "relvec[report]"')
+    check_refused(REPORT.format("numbers.csv"), 'pip install "relvec[report]"')
 
 
 def test_an_output_that_cannot_be_written(folder, unchanged, monkeypatch):
     unchanged()
     monkeypatch.setattr(os, "access", lambda path, mode: False)
 
-    refused(REPORT.format("numbers.csv"), "cannot be written to")
+    check_refused(REPORT.format("numbers.csv"), "cannot be written to")
 
 
 def test_an_interrupt_leaves_nothing_half_written(folder, unchanged):

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cli.sessions import N_ROWS, mixed, numbers, run
+from cli.sessions import N_ROWS, check_refused, mixed, numbers, run
 from relvec.cli.commands import relvec as commands
 from relvec.cli.exits import TRACEBACK
 
@@ -60,7 +60,7 @@ TABLES = {
     "lines of other lengths": ("a,price\n1,2\n3,4,5\n", FIT, "correct it, or write"),
     "no rows": ("width,price\n", FIT, "write rows to it"),
     "no bytes": ("", FIT, "write it again, or name another"),
-    "not even text": (b"\xff\xfe\x00,\x81", FIT, "correct it, or write it again"),
+    "not even text": (b"a,\x81\x00", FIT, "save it as UTF-8"),
     "nothing but the target": (numbers()[["price"]], FIT, "drop fewer"),
     "no target": (table().drop(columns="price"), FIT, "check names and capitals"),
     "text in a stream": (
@@ -119,12 +119,12 @@ WORDS = {
         "predict numbers.json numbers.csv -o p.xlsx",
         "files end in .csv",
     ),
-    "no model": ("predict numbers.csv numbers.csv -o p.csv", "does not begin as a"),
-    "no model to inspect": ("inspect mixed.csv", "does not begin as a model file"),
+    "no model": ("predict numbers.csv numbers.csv -o p.csv", "name the model"),
+    "no model to inspect": ("inspect mixed.csv", "name the model"),
     "no model to verify": ("verify mixed.csv", "does not begin as a model file"),
     "encoders to elsewhere": (
         "export mixed.json --to c -o m.c",
-        "as StandardScaler, RobustScaler",
+        "which --to onnx alone can write",
     ),
     "a name in Python": (
         "export numbers.json --to python -o m.py --name f",
@@ -194,18 +194,6 @@ def test_a_fault_of_ours_is_called_so(folder, unchanged, monkeypatch):
 
     assert done.exit_code == 70
     assert TRACEBACK in done.stderr
-
-
-def check_refused(words, remedy):
-    """One line on stderr, also for machines, who get no half of a document."""
-    for more in ("", " --json"):
-        done = run(words + more)
-        assert done.exit_code == 2, done.output
-        assert done.stdout == ""
-        (line,) = done.stderr.splitlines()
-        assert line.startswith("relvec: ")
-        assert remedy in line
-        assert "Traceback" not in line
 
 
 def test_there_are_thirty_and_more():

@@ -5,8 +5,7 @@ It needs the extra ``cli``, and imports it only when it is called.
 
 import sys
 from importlib import import_module
-
-from relvec.parameters import optional_module
+from importlib.util import find_spec
 
 _NEEDED = "rich_click", "pandas", "pyarrow"
 _WRONG_USE, _INTERRUPTED = 2, 130  # of exits.py, which needs them
@@ -17,8 +16,7 @@ __all__ = ["main"]
 def main() -> None:
     """Run the command ``relvec``."""
     try:
-        for name in _NEEDED:
-            optional_module(name, f"the command line needs {name}", "cli")
+        _check_needed()
         command = import_module("relvec.cli.commands").relvec
     except ImportError as error:
         sys.stderr.write(f"relvec: {error}\n")
@@ -26,3 +24,12 @@ def main() -> None:
     except KeyboardInterrupt:
         sys.exit(_INTERRUPTED)
     command()
+
+
+def _check_needed() -> None:
+    """Look for packages without importing them: help needs none but the first."""
+    for name in _NEEDED:
+        if find_spec(name) is None:
+            parameters = import_module("relvec.parameters")
+            use = f"the command line needs {name}"
+            parameters.optional_module(name, use, "cli")

@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from relvec.cli.exits import Problem
-from relvec.cli.tables import listed, rows_named
+from relvec.cli.exits import Problem, listed
+from relvec.cli.slips import remedy_of
+from relvec.cli.tables import rows_named
 from relvec.typing import AnyArray
 
+_LARGEST = float(np.finfo(np.float64).max) ** 0.5
 _MOSTLY = 0.5  # share of numbers above which text among them is a slip
 
 
@@ -42,6 +44,8 @@ def left(known: Iterable[str], target: str, drop: tuple[str, ...]) -> list[str]:
     """Names of all columns but the target and those to drop."""
     known = list(known)
     check_named(known, (target, *drop))
+    if target in drop:
+        raise Problem(f"{target!r} is the target: leave out --drop {target!r}")
     names = [name for name in known if name not in {target, *drop}]
     if not names:
         raise Problem("no column is left to predict from: drop fewer of them")
@@ -54,10 +58,21 @@ def check_named(known: Iterable[str], names: Iterable[str]) -> None:
     missing = [name for name in names if name not in known]
     if missing:
         has = listed(map(repr, known))
+        remedy = "check names and capitals"
+        if all(map(_is_number, known)):
+            remedy = "write names of columns in its first line, which is numbers"
         raise Problem(
             f"there is no column {listed(map(repr, missing))}; the table has {has}: "
-            "check names and capitals"
+            f"{remedy}"
         )
+
+
+def _is_number(name: str) -> bool:
+    try:
+        float(name)
+    except ValueError:
+        return False
+    return True
 
 
 def features(frame: pd.DataFrame, columns: Columns, *, missing: bool) -> pd.DataFrame:
@@ -68,8 +83,8 @@ def features(frame: pd.DataFrame, columns: Columns, *, missing: bool) -> pd.Data
         gaps = np.asarray(pd.isna(values))
         if gaps.any() and not missing:
             raise Problem(
-                f"column {name!r} has no value in {rows_named(gaps)}: complete or "
-                "remove them, or fit with --impute"
+                f"column {name!r} has no value in {rows_named(gaps, _first(frame))}: "
+                "complete or remove them, or fit with --impute"
             )
     return pd.DataFrame(made)
 
@@ -81,17 +96,29 @@ def as_numbers(column: pd.Series, name: str) -> AnyArray:
     text = np.isnan(values) & column.notna().to_numpy()
     if text.any():
         cell = column[text].iloc[0]
+        remedy = remedy_of([cell]) or "correct it"
         raise Problem(
-            f"column {name!r} has {cell!r} in {rows_named(text)} where a number should "
-            "be: correct it, or leave the column out with fit's --drop"
+            f"column {name!r} has {cell!r} in {rows_named(text, _first(column))} where "
+            f"a number should be: {remedy}, or leave the column out with fit's --drop"
         )
     infinite = np.isinf(values)
     if infinite.any():
         raise Problem(
-            f"column {name!r} is infinite in {rows_named(infinite)}: correct or remove "
-            "these rows"
+            f"column {name!r} is infinite in {rows_named(infinite, _first(column))}: "
+            "correct or remove these rows"
+        )
+    most = float(np.max(np.abs(values), where=~np.isnan(values), initial=0.0))
+    if most > _LARGEST:
+        raise Problem(
+            f"column {name!r} is of the order of {most:.0e}, whose square floating "
+            "point cannot hold: change its unit"
         )
     return values
+
+
+def _first(rows: pd.DataFrame | pd.Series) -> int:
+    """The number of the first row, where these are some of a file."""
+    return int(rows.index[0]) if len(rows) else 0
 
 
 def check_complete(frame: pd.DataFrame, columns: Columns) -> None:
@@ -147,6 +174,13 @@ def _check_slips(column: pd.Series, name: str) -> None:
 def _check_categories(column: pd.Series, name: str, most: int) -> None:
     count = column.nunique()
     if count > most:
+        remedy = remedy_of(column.dropna())
+        if remedy:
+            cell = column.dropna().iloc[0]
+            raise Problem(
+                f"column {name!r} has text such as {cell!r}: {remedy}, or leave it out "
+                f"with --drop {name!r}"
+            )
         raise Problem(
             f"column {name!r} has {count} different texts, and more than {most} say "
             f"little: leave it out with --drop {name!r}, or raise --max-categories"

@@ -3,14 +3,15 @@
 import rich_click as click
 
 from relvec import __version__
-from relvec.cli.comparing import compare
-from relvec.cli.demonstration import demo
+from relvec.cli.definitions.compare import compare
+from relvec.cli.definitions.completion import completion
+from relvec.cli.definitions.demo import demo
+from relvec.cli.definitions.export import export, verify
+from relvec.cli.definitions.fit import fit
+from relvec.cli.definitions.inspect import inspect
+from relvec.cli.definitions.predict import predict
+from relvec.cli.definitions.report import report
 from relvec.cli.exits import Commands
-from relvec.cli.exporting import export, verify
-from relvec.cli.fitting import fit
-from relvec.cli.inspecting import inspect
-from relvec.cli.predicting import predict
-from relvec.cli.reporting import report
 
 
 @click.group(
@@ -27,5 +28,15 @@ def relvec() -> None:
     """
 
 
-for _command in (fit, predict, report, inspect, export, verify, compare, demo):
+for _command in (
+    fit,
+    predict,
+    report,
+    inspect,
+    export,
+    verify,
+    compare,
+    demo,
+    completion,
+):
     relvec.add_command(_command)

@@ -1,13 +1,12 @@
-"""``relvec compare``: several kinds of models on the same folds."""
+"""What ``relvec compare`` does: several kinds of models on the same folds."""
 
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import rich_click as click
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.ensemble import (
     HistGradientBoostingClassifier,
@@ -24,13 +23,17 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
 
 from relvec import LSSVC, LSSVR
+from relvec.cli.choices import Choices
 from relvec.cli.exits import Problem
-from relvec.cli.options import Source, with_source
-from relvec.cli.output import Output, with_output
+from relvec.cli.options import Source
+from relvec.cli.output import Output
+from relvec.cli.progress import time_left
 from relvec.cli.scoring import scores
 from relvec.cli.tables import read_table
-from relvec.cli.training import Choices, Data, data_of, estimator, prepared
+from relvec.cli.training import Data, data_of, estimator, prepared
 from relvec.typing import AnyArray
+
+Scores = dict[str, float | None]
 
 _MOST_OF_PROCESS = 1000  # rows, since its time grows with their cube
 
@@ -98,63 +101,40 @@ CONTENDERS = (
 )
 
 
-@click.command(epilog="Example: relvec compare houses.csv --target price")
-@with_source
-@click.option(
-    "--folds",
-    type=click.IntRange(2),
-    default=5,
-    show_default=True,
-    help="Parts of the rows, each of which is predicted once.",
-)
-@click.option(
-    "--models",
-    type=click.Choice([each.name for each in CONTENDERS], case_sensitive=False),
-    multiple=True,
-    help="Kind of model to compare; repeatable. By default all of them.",
-)
-@with_output
-def compare(
-    output: Output, source: Source, folds: int, models: tuple[str, ...]
-) -> None:
-    """Compare relevance vector machines with other models, on the same folds.
-
-    The others are least-squares and ordinary support vector machines, Gaussian
-    processes (of 1000 rows at most) and gradient-boosted trees. Figures are means over
-    folds, seconds those of a fit.
-    """
-    data = data_of(read_table(source.data), source.target, source.choices)
-    rows = compared(output, data, source.choices, folds, models)
-    output.result(
-        {
-            "task": data.target.task,
-            "target": data.target.name,
-            "rows": len(data),
-            "folds": folds,
-            "models": rows,
-        }
-    )
-
-
 def compared(
-    output: Output,
-    data: Data,
-    choices: Choices,
-    folds: int,
-    models: tuple[str, ...] = (),
+    output: Output, source: Source, folds: int, models: Sequence[str]
+) -> dict[str, Any]:
+    """Means over the same folds, a row for each kind of model."""
+    data = data_of(read_table(source.data), source.target, source.choices)
+    return {
+        "task": data.target.task,
+        "target": data.target.name,
+        "rows": len(data),
+        "folds": folds,
+        "models": on_folds(output, data, source.choices, folds, models),
+    }
+
+
+def on_folds(
+    output: Output, data: Data, choices: Choices, folds: int, models: Sequence[str]
 ) -> list[dict[str, Any]]:
-    """Means over folds, of each model chosen; of all of them by default."""
+    """The same of a table that was read."""
     parts = list(_folds(data, folds, choices.seed))
-    chosen = [each for each in CONTENDERS if each.name in models or not models]
-    rows: list[dict[str, Any]] = []
+    chosen = [each for each in CONTENDERS if each.name in models]
+    tried: dict[str, list[Scores]] = {each.name: [] for each in chosen}
     with output.steps(len(chosen) * folds) as tell:
-        for contender in chosen:
-            tried: list[dict[str, float | None]] = []
-            for kept, out in parts:
-                tell(contender.name, len(rows) * folds + len(tried))
-                tried.append(_tried(contender, data, kept, out, choices))
-            rows.append({"model": contender.name, **_mean(tried)})
-    return rows
+        # All models on a fold, so that after the first the time of each is known.
+        for number, (kept, out) in enumerate(parts):
+            for place, contender in enumerate(chosen):
+                left = time_left(map(_seconds, tried.values()), folds)
+                tell(contender.name, number * len(chosen) + place, left)
+                found = _tried(contender, data, kept, out, choices)
+                tried[contender.name].append(found)
+    return [{"model": name, **_mean(each)} for name, each in tried.items()]
+
+
+def _seconds(tried: list[Scores]) -> list[float]:
+    return [each["seconds"] or 0.0 for each in tried]
 
 
 def _folds(data: Data, folds: int, seed: int) -> Iterator[tuple[AnyArray, AnyArray]]:
@@ -163,9 +143,10 @@ def _folds(data: Data, folds: int, seed: int) -> Iterator[tuple[AnyArray, AnyArr
         smallest = int(np.unique(data.target.values, return_counts=True)[1].min())
     if smallest < folds:
         what = "the rarest class has" if data.target.classes else "the table has"
+        other = ", or remove its rows" if data.target.classes else ", or add rows"
         raise Problem(
-            f"{what} {smallest} rows, too few for {folds} folds: choose fewer with "
-            "--folds, or remove rows of that class"
+            f"{what} {smallest} row{'s' * (smallest != 1)}, too few for {folds} folds: "
+            f"choose fewer with --folds{other}"
         )
     kind = StratifiedKFold if data.target.classes else KFold
     splitter = kind(folds, shuffle=True, random_state=seed)
@@ -174,7 +155,7 @@ def _folds(data: Data, folds: int, seed: int) -> Iterator[tuple[AnyArray, AnyArr
 
 def _tried(
     contender: Contender, data: Data, kept: AnyArray, out: AnyArray, choices: Choices
-) -> dict[str, float | None]:
+) -> Scores:
     """Scores on one fold, vectors and seconds."""
     if contender.most_rows is not None and len(kept) > contender.most_rows:
         rng = np.random.default_rng(choices.seed)
@@ -192,8 +173,8 @@ def _tried(
     return {**found, "rows": float(len(kept)), "seconds": seconds}
 
 
-def _mean(tried: list[dict[str, float | None]]) -> dict[str, float | None]:
-    means: dict[str, float | None] = {}
+def _mean(tried: list[Scores]) -> Scores:
+    means: Scores = {}
     for name in tried[0]:
         values = [value for one in tried if (value := one[name]) is not None]
         means[name] = float(np.mean(values)) if values else None

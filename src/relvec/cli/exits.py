@@ -10,12 +10,21 @@ import rich_click as click
 FAILED, WRONG, FAULT, INTERRUPTED = 1, 2, 70, 130
 # By name, so that whoever sees a fault can show it.
 TRACEBACK = "RELVEC_TRACEBACK"
+_NAMED = 5  # rows, names or values that a message lists
 
 
 class Problem(click.ClickException):
     """Wrong use or wrong data; the text names it and the remedy."""
 
     exit_code = WRONG
+
+
+def listed(values: Any) -> str:
+    """The first of them, and how many more there are."""
+    values = list(values)
+    shown = ", ".join(str(value) for value in values[:_NAMED])
+    more = len(values) - _NAMED
+    return f"{shown} and {more} more" if more > 0 else shown
 
 
 class Commands(click.RichGroup):
@@ -61,10 +70,11 @@ def _of_usage(error: Any) -> str:
 
 
 def _of_files(error: Any) -> str:
-    if error.filename is None:
+    if error.errno is None:
         return str(error)
     remedy = "choose a file that can be read, or a place that can be written to"
-    return f"{error.filename}: {error.strerror}; {remedy}"
+    name = "" if error.filename is None else f"{error.filename}: "
+    return f"{name}{error.strerror}; {remedy}"
 
 
 def _of_fault(error: Exception) -> str:

@@ -1,41 +1,33 @@
-"""``relvec inspect``: what a model file holds."""
+"""What ``relvec inspect`` shows: what a model file holds."""
 
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import rich_click as click
 
 from relvec.cli.models import Model, loaded
-from relvec.cli.options import FILE
-from relvec.cli.output import Output, with_output
 from relvec.model_file import read_limited, unpacked
 
 
-@click.command(epilog="Example: relvec inspect houses.json")
-@click.argument("model", type=FILE)
-@with_output
-def inspect(output: Output, model: Path) -> None:
-    """Show what a model file holds."""
+def held(model: Path) -> dict[str, Any]:
+    """A document about a model file."""
     found = loaded(model)
     content = unpacked(read_limited(model))
     summary = content["summary"]
-    output.result(
-        {
-            "model": str(model),
-            "bytes": model.stat().st_size,
-            "steps": [type(step).__name__ for step in found.steps],
-            **found.facts(),
-            "meaning": summary["meaning"],
-            "rounds": summary["n_iter"],
-            "seconds": summary["seconds"],
-            "classes": [str(label) for label in found.labels] or None,
-            "completes_missing_values": found.imputes,
-            "written_by": content["written_by"],
-            "columns": _columns(found),
-            "features": _features(found),
-        }
-    )
+    return {
+        "model": str(model),
+        "bytes": model.stat().st_size,
+        "steps": [type(step).__name__ for step in found.steps],
+        **found.facts(),
+        "meaning": summary["meaning"],
+        "rounds": summary["n_iter"],
+        "seconds": summary["seconds"],
+        "classes": [str(label) for label in found.labels] or None,
+        "completes_missing_values": found.imputes,
+        "written_by": content["written_by"],
+        "columns": _columns(found),
+        "features": _features(found),
+    }
 
 
 def _columns(model: Model) -> list[dict[str, Any]]:

@@ -13,12 +13,14 @@ from sklearn.pipeline import Pipeline
 import relvec
 from relvec.cli.columns import Columns, check_named, features
 from relvec.cli.exits import Problem
-from relvec.cli.tables import check_readable, listed
+from relvec.cli.places import check_readable, is_table
 
 
 def loaded(path: Path) -> "Model":
     """The model of a file."""
     check_readable(path)
+    if is_table(path):
+        raise Problem(f"{path} is a table: name the model, a file that fit has written")
     return Model(relvec.load(path))
 
 
@@ -92,41 +94,38 @@ class Model:
             for name, known in zip(names, _categories(part), strict=False)
         }
 
-    def rows_of(self, frame: pd.DataFrame) -> Any:
-        """Columns of a table as the model takes them; or refuse."""
+    def columns_of(self, known: list[str]) -> Columns:
+        """Those of a table's columns that it takes; or refuse the table."""
         names = self.names
         if names is None:
-            return self._by_place(frame)
-        check_named(frame.columns, names)
+            self._check_number(len(known))
+            return Columns(tuple(known), ())
+        check_named(known, names)
         texts = self.categories()
-        columns = Columns(
+        return Columns(
             tuple(name for name in names if name not in texts),
             tuple(name for name in names if name in texts),
         )
-        return features(frame, columns, missing=self.imputes)[names]
 
-    def _by_place(self, frame: pd.DataFrame) -> Any:
-        """Columns in their order, for a model that was fitted without names."""
+    def rows_of(self, frame: pd.DataFrame) -> Any:
+        """Columns of a table as the model takes them; or refuse."""
+        columns = self.columns_of(list(frame.columns))
+        found = features(frame, columns, missing=self.imputes)
+        return found.to_numpy() if self.names is None else found[self.names]
+
+    def _check_number(self, found: int) -> None:
+        """Of columns, which a model without names takes in their order."""
         number = int(self.whole.n_features_in_)
-        if frame.shape[1] != number:
+        if found != number:
             raise Problem(
-                f"the table has {frame.shape[1]} columns, and the model was fitted to "
-                f"{number} without names: give it these alone, in the same order"
+                f"the table has {found} columns, and the model was fitted to {number} "
+                "without names: give it these alone, in the same order"
             )
-        columns = Columns(tuple(frame.columns), ())
-        return features(frame, columns, missing=self.imputes).to_numpy()
 
-    def unknown_texts(self, X: Any) -> list[str]:
-        """A remark for each column that has texts which the model never saw."""
-        remarks = []
-        for name, known in self.categories().items():
-            new = sorted(set(X[name].dropna()) - known)
-            if new:
-                remarks.append(
-                    f"column {name!r} has texts that the model never saw "
-                    f"({listed(map(repr, new))}): it takes them for none of its own"
-                )
-        return remarks
+    def unknown_texts(self, X: Any) -> dict[str, set[str]]:
+        """What the model never saw, by column."""
+        known = self.categories()
+        return {name: set(X[name].dropna()) - known[name] for name in known}
 
 
 def _name(kernel: Any) -> str:

@@ -8,8 +8,10 @@ from typing import Any
 
 import rich_click as click
 
-from relvec.cli.targets import TASKS
-from relvec.cli.training import Choices
+from relvec.cli.choices import TASKS, Choices
+from relvec.cli.exits import Problem
+from relvec.cli.headers import column_names
+from relvec.cli.places import is_table
 
 # Commands look for themselves, to say what to do.
 FILE: Any = click.Path(path_type=Path, readable=False)
@@ -24,15 +26,40 @@ class Source:
     choices: Choices
 
 
+def column_completed(
+    ctx: click.Context, param: click.Parameter, begun: str
+) -> list[str]:
+    """Names to complete a word with, of the table that was given before it."""
+    del param
+    # Since the option has no value yet, click leaves all words as they are.
+    words = (path for path in map(Path, ctx.args) if path.is_file())
+    path = ctx.params.get("data") or next(filter(is_table, words), None)
+    try:
+        names = column_names(path) if path else []
+    except (Problem, OSError):
+        return []  # the command itself will say what is wrong
+    return [name for name in names if name.startswith(begun)]
+
+
 _OPTIONS = (
     click.argument("data", type=FILE),
-    click.option("--target", required=True, help="Column to predict."),
+    click.option(
+        "--target",
+        required=True,
+        help="Column to predict.",
+        shell_complete=column_completed,
+    ),
     click.option(
         "--task",
         type=click.Choice(TASKS),
         help="What the target is; by default found from its values.",
     ),
-    click.option("--drop", multiple=True, help="Column to leave out; repeatable."),
+    click.option(
+        "--drop",
+        multiple=True,
+        help="Column to leave out; repeatable.",
+        shell_complete=column_completed,
+    ),
     click.option(
         "--impute",
         is_flag=True,

@@ -8,13 +8,13 @@ import json
 import logging
 import math
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import wraps
 from typing import Any
 
-import numpy as np
 import rich_click as click
 from rich.console import Console
 from rich.markup import escape
@@ -22,11 +22,14 @@ from rich.progress import (
     BarColumn,
     Progress,
     SpinnerColumn,
+    TaskProgressColumn,
     TextColumn,
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
 from rich.table import Table
+
+from relvec.cli.progress import Left, Told
 
 Document = Mapping[str, Any]
 _WIDTH = 120  # where the width of the reader is not known
@@ -81,36 +84,68 @@ class Output:
         return not self.quiet and sys.stderr.isatty()
 
     @contextmanager
-    def working(self, what: str) -> Iterator[None]:
-        """A sign of life, with the time so far and the latest line of a fit's log."""
-        columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
-        with self._progress(*columns) as progress:
-            task = progress.add_task(what, total=None)
-            handler = _Latest(
-                lambda line: progress.update(
-                    task, description=f"{what}  [dim]{escape(line)}"
-                )
-            )
+    def working(self, what: str) -> Iterator[Callable[..., None]]:
+        """A sign of life, with the time so far and what a fit says of itself.
+
+        Call it with what begins, and how many seconds that will take if it is known.
+        """
+        columns = TextColumn("{task.description}"), TimeElapsedColumn(), Left()
+        with self._progress(SpinnerColumn(), *columns) as progress:
+            task = progress.add_task(escape(what), total=None, until=None)
+            now, told = what, Told()
+
+            def begin(words: str, seconds: float | None = None) -> None:
+                nonlocal now, told
+                now, told = words, Told()
+                until = None if seconds is None else time.monotonic() + seconds
+                progress.update(task, description=escape(now), until=until)
+
+            def show(line: str) -> None:
+                text = f"{escape(now)}  [dim]{escape(told.line(line))}"
+                progress.update(task, description=text)
+
+            handler = _Latest(show)
             logger = logging.getLogger("relvec")
             logger.addHandler(handler)
             try:
-                yield
+                yield begin
             finally:
                 logger.removeHandler(handler)
 
     @contextmanager
-    def steps(self, total: int) -> Iterator[Callable[[str, int], None]]:
-        """A bar with the time left; call it with what is done and how much of it."""
+    def steps(self, total: int) -> Iterator[Callable[..., None]]:
+        """A bar; call it with what begins, what is done, and seconds left if known."""
         columns = (
+            SpinnerColumn(),
             TextColumn("{task.description}"),
             BarColumn(),
             TextColumn("{task.completed:.0f} of {task.total:.0f}"),
+            TimeElapsedColumn(),
+            Left(),
+        )
+        with self._progress(*columns) as progress:
+            task = progress.add_task("", total=total, until=None)
+
+            def tell(what: str, done: int, left: float | None = None) -> None:
+                until = None if left is None else time.monotonic() + left
+                words = escape(what)
+                progress.update(task, description=words, completed=done, until=until)
+
+            yield tell
+
+    @contextmanager
+    def share(self) -> Iterator[Callable[[str, float], None]]:
+        """A bar with the time left; call it with what is done and which share it is."""
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TaskProgressColumn(),
             TimeRemainingColumn(),
         )
         with self._progress(*columns) as progress:
-            task = progress.add_task("", total=total)
+            task = progress.add_task("", total=1.0)
 
-            def tell(what: str, done: int) -> None:
+            def tell(what: str, done: float) -> None:
                 progress.update(task, description=escape(what), completed=done)
 
             yield tell
@@ -203,10 +238,10 @@ def _plain(value: Any) -> Any:
     """As JSON has it; numbers that are none are null."""
     if isinstance(value, Mapping):
         return {str(name): _plain(each) for name, each in value.items()}
-    if isinstance(value, list | tuple | np.ndarray):
+    if hasattr(value, "tolist"):  # numpy, which is not waited for
+        return _plain(value.tolist())
+    if isinstance(value, list | tuple):
         return [_plain(each) for each in value]
-    if isinstance(value, np.generic):
-        return _plain(value.item())
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     return value if value is None or isinstance(value, bool | int | str) else str(value)

@@ -1,48 +1,25 @@
-"""``relvec predict``: a model and a table to a table with predictions."""
+"""What ``relvec predict`` does: a model and a table to a table with predictions."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import rich_click as click
+import pyarrow as pa
 
-from relvec.cli.exits import Problem
+from relvec.cli.blocks import Rows, TableFile, opened_table, typed
+from relvec.cli.categories import of_one_dictionary
+from relvec.cli.exits import Problem, listed
 from relvec.cli.models import Model, loaded
-from relvec.cli.options import FILE
-from relvec.cli.output import Output, with_output
+from relvec.cli.output import Output
+from relvec.cli.places import ARROW, CSV, FEATHER, PACKED, check_writable, ending
 from relvec.cli.scoring import predicted
-from relvec.cli.tables import check_writable, ending, listed, read_table, write_table
+from relvec.cli.tables import no_rows
+from relvec.cli.writing import writing
 
-_AT_ONCE = 10_000  # rows
-
-
-@click.command(
-    epilog="Example: relvec predict houses.json new.csv --output predicted.csv"
-)
-@click.argument("model", type=FILE)
-@click.argument("data", type=FILE)
-@click.option(
-    "-o", "--output", "path", type=FILE, required=True, help="Where the table goes."
-)
-@click.option(
-    "--only", is_flag=True, help="Write predictions alone, without the columns of DATA."
-)
-@click.option(
-    "--prefix", default="", help="What the names of columns of predictions begin with."
-)
-@with_output
-def predict(
-    *, output: Output, model: Path, data: Path, path: Path, only: bool, prefix: str
-) -> None:
-    """Add predictions to a table: mean and std, or the class and probabilities.
-
-    Columns are found by name, in any order; those that the model does not know are
-    kept as they are.
-    """
-    check_writable(path, model, data)
-    ending(path)
-    output.summary(predict_to_file(output, path, model, data, only=only, prefix=prefix))
+_AT_ONCE = 10_000  # rows, of which products with all vectors are held
+_MOST_TEXTS = 1000  # of a column that are remembered as unknown
 
 
 def predict_to_file(
@@ -55,40 +32,112 @@ def predict_to_file(
     prefix: str = "",
 ) -> dict[str, Any]:
     """Write predictions, and say what came of it."""
-    found = loaded(model)
-    frame = read_table(data)
-    X = found.rows_of(frame)
-    added = _predictions(found, X, output).add_prefix(prefix)
-    taken = [name for name in added.columns if name in frame.columns and not only]
-    if taken:
-        raise Problem(
-            f"{data} has a column {listed(map(repr, taken))} already: give the new "
-            "ones other names with --prefix, or leave the old ones out with --only"
-        )
-    write_table(added if only else pd.concat([frame, added], axis=1), path)
+    check_writable(path, model, data)
+    ending(path)
+    found, table = loaded(model), opened_table(data)
+    columns = found.columns_of(table.names)
+    added = _added(found, prefix)
+    if not only:
+        _check_free(table, added)
+    keep = _keeping(table, path, only=only)
+    frame_of = table.frames(columns.numbers)
+    unknown = Unknown()
+    count = 0
+    with output.share() as tell, writing(path) as write:
+        for rows in table.rows():
+            X = found.rows_of(frame_of(rows))
+            unknown.add(found.unknown_texts(X))
+            count += len(rows.kept)
+            write(_joined(keep(rows), _predictions(found, X), added))
+            tell(f"Predicting  {count:,} rows", rows.done)
+        if not count:
+            raise no_rows(data)
     return {
         "predictions": str(path),
-        "rows": len(frame),
-        "added": list(added.columns),
-        "remarks": found.unknown_texts(X),
+        "rows": count,
+        "added": added,
+        "remarks": unknown.remarks(),
     }
 
 
-def _predictions(model: Model, X: Any, output: Output) -> pd.DataFrame:
+def _added(model: Model, prefix: str) -> list[str]:
+    """Names of columns."""
+    if not model.classes:
+        names = ["mean", "std"]
+    elif hasattr(model.whole, "predict_proba"):
+        names = ["class", *(f"probability_{label}" for label in model.labels)]
+    else:
+        names = ["class"]
+    return [prefix + name for name in names]
+
+
+def _check_free(table: TableFile, added: list[str]) -> None:
+    taken = [name for name in added if name in table.names]
+    if taken:
+        raise Problem(
+            f"{table.path} has a column {listed(map(repr, taken))} already: give the "
+            "new ones other names with --prefix, or leave the old ones out with --only"
+        )
+
+
+def _keeping(
+    table: TableFile, path: Path, *, only: bool
+) -> Callable[[Rows], pa.Table | None]:
+    """What is kept of rows, of the same kinds in all of a file."""
+    if only:
+        return lambda rows: None
+    kind = ending(path)
+    if table.is_text and kind not in {CSV, PACKED}:
+        kinds = table.kinds()
+        return lambda rows: typed(rows.kept, kinds)
+    if kind in {ARROW, FEATHER}:
+        return of_one_dictionary(table)
+    return lambda rows: rows.kept
+
+
+def _predictions(model: Model, X: Any) -> pd.DataFrame:
     """Columns of predictions, some rows at a time."""
-    parts = []
-    with output.steps(len(X)) as tell:
-        for start in range(0, len(X), _AT_ONCE):
-            rows = X[start : start + _AT_ONCE]
-            parts.append(_columns(model, rows))
-            tell("Predicting", start + len(rows))
+    parts = [
+        _columns(model, X[start : start + _AT_ONCE])
+        for start in range(0, len(X), _AT_ONCE)
+    ]
     return pd.concat(parts, ignore_index=True)
 
 
 def _columns(model: Model, rows: Any) -> pd.DataFrame:
     found = predicted(model.whole, rows, classes=model.classes)
     probabilities = found.pop("proba", np.empty((len(rows), 0)))
-    each = dict(zip(model.labels, probabilities.T, strict=False))
-    return pd.DataFrame(
-        {**found, **{f"probability_{label}": p for label, p in each.items()}}
-    )
+    each = {f"p{place}": column for place, column in enumerate(probabilities.T)}
+    return pd.DataFrame({**found, **each})
+
+
+def _joined(kept: pa.Table | None, new: pd.DataFrame, names: list[str]) -> pa.Table:
+    columns = [pa.array(new[column]) for column in new]
+    if kept is None:
+        return pa.table(columns, names)
+    for name, column in zip(names, columns, strict=True):
+        kept = kept.append_column(name, column)
+    return kept
+
+
+class Unknown:
+    """Texts that a model never saw, by column; not all if there are very many."""
+
+    def __init__(self) -> None:
+        self._texts: dict[str, set[str]] = {}
+
+    def add(self, found: dict[str, set[str]]) -> None:
+        """Those of some rows."""
+        for name, texts in found.items():
+            known = self._texts.setdefault(name, set())
+            if len(known) < _MOST_TEXTS:
+                known |= texts
+
+    def remarks(self) -> list[str]:
+        """One for each column that has any."""
+        return [
+            f"column {name!r} has texts that the model never saw "
+            f"({listed(map(repr, sorted(texts)))}): it takes them for none of its own"
+            for name, texts in self._texts.items()
+            if texts
+        ]

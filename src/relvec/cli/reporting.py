@@ -1,4 +1,4 @@
-"""``relvec report``: a model and a table to one HTML file that shows what there is."""
+"""What ``relvec report`` does: one HTML file about a model and a table."""
 
 import hashlib
 import shlex
@@ -8,18 +8,19 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import rich_click as click
 
+from relvec.cli.choices import MODELS, Choices
 from relvec.cli.columns import Columns
-from relvec.cli.comparing import compared
-from relvec.cli.exits import Problem
+from relvec.cli.comparing import on_folds
+from relvec.cli.exits import Problem, listed
 from relvec.cli.held_out import Known, known_rows
 from relvec.cli.models import Model, loaded
-from relvec.cli.options import FILE
-from relvec.cli.output import Output, with_output
-from relvec.cli.tables import check_writable, listed, read_table
+from relvec.cli.output import Output
+from relvec.cli.places import check_writable
+from relvec.cli.predicting import Unknown
+from relvec.cli.tables import read_table
 from relvec.cli.targets import observed
-from relvec.cli.training import Choices, Data
+from relvec.cli.training import Data
 from relvec.model_file import read_limited, unpacked
 from relvec.report import Origin, make_report
 from relvec.report.page import check_installed, is_report
@@ -46,67 +47,6 @@ class Wanted:
     holdout: float = 0.2
     seed: int = 0
     compare: bool = False
-
-
-@click.command(
-    epilog="Example: relvec report houses.json houses.csv --output houses.html"
-)
-@click.argument("model", type=FILE)
-@click.argument("data", type=FILE)
-@click.option(
-    "--target",
-    help="Column that was to be predicted; by default the one that is no feature.",
-)
-@click.option(
-    "-o",
-    "--output",
-    "path",
-    type=FILE,
-    help="Where the report goes; by default beside MODEL, ending in .html.",
-)
-@click.option("--title", help="Of the page.")
-@click.option(
-    "--holdout",
-    type=click.FloatRange(0, 1, max_open=True),
-    default=0.2,
-    show_default=True,
-    help="As fit was told, to find the rows again that it held out.",
-)
-@click.option(
-    "--seed",
-    type=click.IntRange(0, 2**32 - 1),
-    default=0,
-    show_default=True,
-    help="As fit was told, and for whatever is drawn by chance.",
-)
-@click.option(
-    "--compare/--no-compare",
-    default=False,
-    show_default=True,
-    help=f"Compare other models, too, on {_MOST_COMPARED} rows at most; it takes a "
-    "minute or so.",
-)
-@click.option(
-    "--force", is_flag=True, help="Replace a file that is no report of relvec."
-)
-@with_output
-def report(
-    *,
-    output: Output,
-    model: Path,
-    data: Path,
-    path: Path | None,
-    force: bool,
-    **wanted: Any,
-) -> None:
-    """Write one HTML file about a model: how good it is, and what it has learned.
-
-    DATA is the table that it was fitted to, with the target. If fit held rows out,
-    these are found again, and scores are of them alone.
-    """
-    page = model.with_suffix(".html") if path is None else path
-    check_place(page, model, data, force=force)
-    output.summary(report_to_file(output, Files(model, data, page), Wanted(**wanted)))
 
 
 def check_place(path: Path, *sources: Path, force: bool) -> None:
@@ -146,8 +86,15 @@ def report_to_file(output: Output, files: Files, wanted: Wanted) -> dict[str, An
         "held_out": known.held_out is not None,
         "sections": [section.name for section in made.sections],
         "scores": made.scores,
-        "remarks": found.unknown_texts(data.X),
+        "remarks": _remarks(found, data.X),
     }
+
+
+def _remarks(model: Model, X: Any) -> list[str]:
+    unknown = Unknown()
+    if model.names is not None:
+        unknown.add(model.unknown_texts(X))
+    return unknown.remarks()
 
 
 def _data(model: Model, frame: pd.DataFrame, target: str | None) -> Data:
@@ -254,5 +201,5 @@ def _comparison(output: Output, model: Model, data: Data, seed: int) -> dict[str
         "RVM is what relvec fit fits; a GP sees 1,000 rows at most. relvec compare "
         "shows the same."
     )
-    rows = compared(output, data, choices, folds)
+    rows = on_folds(output, data, choices, folds, MODELS)
     return {"comparison": rows, "comparison_text": text}

@@ -10,11 +10,12 @@ import pandas as pd
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
+from relvec.cli.choices import Choices
 from relvec.cli.columns import left
 from relvec.cli.exits import Problem
-from relvec.cli.tables import column_names
+from relvec.cli.headers import column_names
 from relvec.cli.targets import Target, as_target
-from relvec.cli.training import LEAST, Choices, Trained, estimator, remarks
+from relvec.cli.training import LEAST, Trained, estimator, remarks
 from relvec.data import Block, RowBlocks, scan
 from relvec.typing import AnyArray
 

@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from relvec.cli.choices import CLASSIFICATION, REGRESSION
 from relvec.cli.columns import as_numbers, check_named
-from relvec.cli.exits import Problem
-from relvec.cli.tables import listed, rows_named
+from relvec.cli.exits import Problem, listed
+from relvec.cli.slips import remedy_of
+from relvec.cli.tables import rows_named
 from relvec.typing import AnyArray
 
-REGRESSION, CLASSIFICATION = "regression", "classification"
-TASKS = (REGRESSION, CLASSIFICATION)
 # Whole numbers are classes if there are few, each of them several times.
 _FEW, _REPEATED = 10, 5
 _MOST_CLASSES = 100
@@ -91,16 +91,21 @@ def check_classes(name: str, values: AnyArray) -> None:
     labels = pd.unique(values)
     if len(labels) < 2:
         raise Problem(
-            f"the target {name!r} is {labels[0]!r} in every row: there is nothing to "
-            "tell apart; choose another column, or add rows of other classes"
+            f"the target {name!r} is {_shown(labels[0])} in every row: there is "
+            "nothing to learn; choose another column, or add rows of other values"
         )
     if len(labels) > min(_MOST_CLASSES, len(values) / 2):
         numbers = values.dtype.kind in "iuf"
-        remedy = "--task regression" if numbers else "choose another column"
+        remedy = "--task regression" if numbers else remedy_of(values)
         raise Problem(
             f"the target {name!r} has {len(labels)} different values in {len(values)} "
-            f"rows, too many for classes: {remedy}"
+            f"rows, too many for classes: {remedy or 'choose another column'}"
         )
+
+
+def _shown(label: Any) -> str:
+    """As it is written, without the name of its type."""
+    return repr(label.item() if hasattr(label, "item") else label)
 
 
 def _check_known(column: pd.Series) -> None:

@@ -14,30 +14,16 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from relvec import RVC, RVR
+from relvec.cli.choices import Choices
 from relvec.cli.columns import Columns, check_complete, chosen, features
 from relvec.cli.exits import Problem
 from relvec.cli.targets import Target, target_of
 from relvec.kernels import Matern
 from relvec.typing import AnyArray
 
-KERNELS = ("auto", "matern32", "matern52", "rbf", "linear")
 _NU = {"matern32": 1.5, "matern52": 2.5}
 _TOL = 3e-4  # large tables take half the time, for errors a percent or so larger
 LEAST = 2  # rows of either part
-
-
-@dataclass(frozen=True)
-class Choices:
-    """What a user chooses of a fit."""
-
-    task: str | None = None
-    kernel: str = "auto"
-    drop: tuple[str, ...] = ()
-    impute: bool = False
-    most_categories: int = 50
-    seed: int = 0
-    holdout: float = 0.2
-    verbose: int = 0
 
 
 @dataclass(frozen=True, eq=False)

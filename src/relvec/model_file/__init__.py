@@ -9,7 +9,7 @@ from relvec.model_file.consistency import (
 )
 from relvec.model_file.document import FORMAT, VERSION, packed, unpacked
 from relvec.model_file.errors import ModelFileError
-from relvec.model_file.files import Path, read_limited, write_whole
+from relvec.model_file.files import Path, read_limited, whole_file, write_whole
 from relvec.model_file.kind import Kind, of_dataclass
 from relvec.model_file.kinds import CODEC
 from relvec.model_file.least_squares import checked_least_squares
@@ -33,5 +33,6 @@ __all__ = [
     "packed",
     "read_limited",
     "unpacked",
+    "whole_file",
     "write_whole",
 ]

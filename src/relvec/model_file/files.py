@@ -4,7 +4,8 @@ import contextlib
 import errno
 import os
 import stat
-from typing import TypeAlias
+from collections.abc import Iterator
+from typing import BinaryIO, TypeAlias
 
 from relvec.model_file.errors import ModelFileError
 from relvec.model_file.strict_json import MOST_BYTES
@@ -15,6 +16,13 @@ _LONGEST_NAME = 100  # of what a temporary file has of the name, some letters ta
 
 
 def write_whole(path: Path, content: bytes) -> None:
+    """All of a file at once: see ``whole_file``."""
+    with whole_file(path) as file:
+        file.write(content)
+
+
+@contextlib.contextmanager
+def whole_file(path: Path) -> Iterator[BinaryIO]:
     """Write beside the file, to the disk, and only then in its place.
 
     Whatever happens meanwhile, there is the old file or the new one. After a process
@@ -30,7 +38,7 @@ def write_whole(path: Path, content: bytes) -> None:
     try:
         with open(temporary, "xb") as file:
             _keep_permissions(place, temporary)
-            file.write(content)
+            yield file
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, place)

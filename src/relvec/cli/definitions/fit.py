@@ -1,0 +1,67 @@
+"""``relvec fit``: a table to a model in a file."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import rich_click as click
+
+from relvec.cli.choices import KERNELS
+from relvec.cli.options import FILE, Source, with_source
+from relvec.cli.output import Output, with_output
+
+
+@click.command(
+    epilog="Example: relvec fit houses.csv --target price --output houses.json"
+)
+@with_source
+@click.option(
+    "-o", "--output", "path", type=FILE, required=True, help="Where the model goes."
+)
+@click.option(
+    "--kernel",
+    type=click.Choice(KERNELS),
+    default="auto",
+    show_default=True,
+    help="How predictions vary; its length scales are learned.",
+)
+@click.option(
+    "--holdout",
+    type=click.FloatRange(0, 1, max_open=True),
+    default=0.2,
+    show_default=True,
+    help="Share of rows that the model is tried on and not fitted to; 0 is none.",
+)
+@click.option(
+    "--refit",
+    is_flag=True,
+    help="Having tried a model, write one that is fitted to all rows.",
+)
+@click.option(
+    "--stream/--no-stream",
+    default=None,
+    help="Read rows in blocks, numbers only; by default above 1 GB.",
+)
+@with_output
+def fit(
+    *,
+    output: Output,
+    source: Source,
+    path: Path,
+    kernel: str,
+    holdout: float,
+    refit: bool,
+    stream: bool | None,
+) -> None:
+    """Fit a model to a table, try it on rows held out, and write it to a file.
+
+    DATA is a CSV, Parquet or Arrow file with names of columns. Columns of text are
+    one-hot encoded, numbers are scaled, and the kernel's length scales are learned.
+    """
+    from relvec.cli.fitting import fit_to_file
+
+    verbose = int(output.lively)
+    choices = replace(source.choices, kernel=kernel, holdout=holdout, verbose=verbose)
+    source = replace(source, choices=choices)
+    with output.working(f"Fitting {source.data.name}") as begin:
+        document = fit_to_file(path, source, stream=stream, refit=refit, begin=begin)
+    output.summary(document)
