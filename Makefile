@@ -6,13 +6,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 INSTALLED_DOCS := $(VENV)/.installed-docs
+PLAYGROUND := docs/_build/html/_static/playground/runtime
 INSTALLED_BROWSER := $(VENV)/.installed-browser
 PIP_INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check
 PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto
 LONGEST_MODULE := 400
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast browser lint types imports sizes format check docs links wheel clean
+.PHONY: help demo test test-fast browser lint types imports sizes format check docs links playground wheel clean
 
 help: ## Show this list
 	@echo "make TARGET, where TARGET is one of:"
@@ -91,6 +92,10 @@ docs: $(INSTALLED_DOCS) ## Build the documentation into docs/_build/html
 links: $(INSTALLED_DOCS) ## Check links to other sites, which takes a network
 	@echo "Checking links to other sites"
 	@$(BIN)/python -m sphinx -q -b linkcheck -D plot_gallery=0 docs docs/_build/links
+
+playground: $(INSTALLED) ## Put Python for its playground beside the documentation
+	@echo "Putting Python for the playground beside the documentation (a download, the first time only)"
+	@$(BIN)/python tools/playground.py $(PLAYGROUND) --downloads docs/_build/playground
 
 wheel: $(INSTALLED) ## Build the wheel and the source archive into dist/
 	@echo "Building the wheel and the source archive into dist/"

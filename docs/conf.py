@@ -81,6 +81,13 @@ html_theme_options = {
     "footer_end": [],
     "pygments_light_style": "tango",
 }
-_without_sidebar = ("index", "notation", "limits", "benchmarks", "changelog")
+_without_sidebar = (
+    "index",
+    "playground",
+    "notation",
+    "limits",
+    "benchmarks",
+    "changelog",
+)
 html_sidebars = {page: [] for page in _without_sidebar}
 html_math_renderer = "mathml"

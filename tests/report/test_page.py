@@ -67,6 +67,14 @@ def test_names_are_text_wherever_they_are(report_of_numbers):
         assert name in page.shown
 
 
+def test_long_names_are_whole_where_there_is_room(report_of_numbers):
+    """Columns have the beginning, and all of it for whoever points at them."""
+    html = report_of_numbers.html()
+
+    assert f'title="{NAMES[3]}">{"n" * 59}…</th>' in html
+    assert f">{NAMES[3]}</td>" in html
+
+
 def test_labels_are_text_wherever_they_are(report_of_classes):
     page = Page(report_of_classes.html())
 

@@ -7,6 +7,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+_LONGEST = 60  # characters of a heading; the rest is shown to whoever points at it
+
 Cell: TypeAlias = str | int | float | bool | None
 
 
@@ -100,3 +102,8 @@ def shown(cell: Cell) -> str:
     if isinstance(cell, int):
         return f"{cell:,}".replace("-", "−")
     return cell
+
+
+def heading(name: str) -> str:
+    """So much of a name as a column has room for."""
+    return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"

@@ -10,7 +10,7 @@ from typing import Any
 import relvec
 from relvec.model_file import Path, write_whole
 from relvec.parameters import optional_module
-from relvec.report.blocks import Section, shown
+from relvec.report.blocks import Section, heading, shown
 
 # By this a page is known to be a report, which another may replace.
 MARK = f'<meta name="generator" content="relvec {relvec.__version__} report">'
@@ -99,5 +99,5 @@ def _environment() -> Any:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters["shown"] = shown
+    made.filters |= {"shown": shown, "heading": heading}
     return made
