@@ -2,7 +2,6 @@
 
 import gzip
 import os
-import resource
 import subprocess
 import sys
 from itertools import product
@@ -186,7 +185,7 @@ def test_an_arrow_stream(folder, in_blocks):
 
 def test_blank_lines_and_blanks_change_nothing(folder, in_blocks):
     text = (folder / "numbers.csv").read_text().replace("\n", "\n\n").replace(",", ", ")
-    (folder / "t.csv").write_text("\ufeff" + text)
+    (folder / "t.csv").write_text("\ufeff" + text, encoding="utf-8")
     in_blocks(3)
 
     document("predict numbers.json t.csv --output p.csv")
@@ -240,6 +239,7 @@ def test_an_interrupt_between_blocks(folder, unchanged, in_blocks, monkeypatch):
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 def test_a_disk_that_is_full_in_the_middle(folder, unchanged, kind):
     """Where files may not grow beyond some bytes, which the system sees to."""
+    resource = pytest.importorskip("resource")
     unchanged()
     code = "from relvec.cli import main; main()"
     words = ["predict", "numbers.json", "numbers.csv", "--output", f"p.{kind}"]

@@ -1,6 +1,7 @@
 """Files that look fine to whoever wrote them: what is wrong is said, and the remedy."""
 
 import gzip
+import os
 
 import numpy as np
 import pandas as pd
@@ -105,9 +106,6 @@ def test_files(name, folder, unchanged):
         ("fit numbers.csv --target price -o -", "'-' is no file"),
         ("predict numbers.json numbers.csv -o -", "'-' is no file"),
         ("inspect -", "'-' is no file"),
-        ("fit numbers.csv --target price -o /dev/full", "name a file"),
-        ("predict numbers.json numbers.csv -o /dev/full", "name a file"),
-        ("predict numbers.json /dev/null -o p.csv", "name a file"),
         ("predict numbers.csv numbers.json -o p.csv", "name the model"),
         ("predict numbers.json numbers.json -o p.csv", "files end in .csv"),
         ("fit numbers.csv --target price --drop price -o m.json", "is the target"),
@@ -117,6 +115,21 @@ def test_words(folder, unchanged, words, remedy):
     unchanged()
 
     check_refused(words, remedy)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="devices have no such names there")
+@pytest.mark.parametrize(
+    "words",
+    [
+        "fit numbers.csv --target price -o /dev/full",
+        "predict numbers.json numbers.csv -o /dev/full",
+        "predict numbers.json /dev/null -o p.csv",
+    ],
+)
+def test_devices(folder, unchanged, words):
+    unchanged()
+
+    check_refused(words, "name a file")
 
 
 def test_dates_that_are_no_text(folder, unchanged):

@@ -9,6 +9,8 @@ from relvec.cli.choices import KERNELS
 from relvec.cli.options import FILE, Source, with_source
 from relvec.cli.output import Output, with_output
 
+_EVERY_STEP = 10  # of a search is told, and not every tenth
+
 
 @click.command(
     epilog="Example: relvec fit houses.csv --target price --output houses.json"
@@ -59,7 +61,7 @@ def fit(
     """
     from relvec.cli.fitting import fit_to_file
 
-    verbose = int(output.lively)
+    verbose = _EVERY_STEP if output.lively else 0
     choices = replace(source.choices, kernel=kernel, holdout=holdout, verbose=verbose)
     source = replace(source, choices=choices)
     with output.working(f"Fitting {source.data.name}") as begin:
