@@ -70,6 +70,8 @@ html_theme = "pydata_sphinx_theme"
 html_title = "relvec"
 html_static_path = ["_static"]
 html_css_files = ["relvec.css"]
+html_favicon = "_static/favicon.svg"
+html_context = {"default_mode": "auto"}  # light or dark, as the reader's system is
 html_show_sourcelink = False
 html_theme_options = {
     "navbar_align": "left",

@@ -16,8 +16,10 @@ export function createPlot(svg, canvas, { onAdd, onMove, onRemove }) {
   let toX = (x) => x;
   let toY = (y) => y;
 
+  // Whether there is room to draw in: not before the page is laid out.
   function measure() {
     const { width, height } = svg.getBoundingClientRect();
+    if (width <= MARGIN.left + MARGIN.right) return false;
     svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
     toX = scale(frame.x, [MARGIN.left, width - MARGIN.right]);
     toY = scale(frame.y, [height - MARGIN.bottom, MARGIN.top]);
@@ -27,6 +29,7 @@ export function createPlot(svg, canvas, { onAdd, onMove, onRemove }) {
       width: `${width - MARGIN.left - MARGIN.right}px`,
       height: `${height - MARGIN.top - MARGIN.bottom}px`,
     });
+    return true;
   }
 
   function drawAxes() {
@@ -73,7 +76,7 @@ export function createPlot(svg, canvas, { onAdd, onMove, onRemove }) {
   }
 
   function draw() {
-    measure();
+    if (!measure()) return;
     svg.replaceChildren();
     svg.classList.toggle("pg-classes", points.some((point) => point.label !== undefined));
     drawAxes();

@@ -44,10 +44,10 @@ class TableFile:
 
     def rows(self) -> Iterator[Rows]:
         """In their order."""
-        size = max(1, min(_ROWS, _CELLS // len(self.names)))
         first = 0
         with reading(self.path):
-            for table, done in _READERS[ending(self.path)](self.path, size):
+            parts = _READERS[ending(self.path)](self.path, self._at_once)
+            for table, done in parts:
                 if len(table):
                     yield Rows(table.rename_columns(self.names), first, done)
                     first += len(table)
@@ -59,12 +59,24 @@ class TableFile:
             return lambda rows: cells.frame(rows.kept, numbers, rows.first)
         return _numbered
 
-    def kinds(self) -> dict[str, pa.DataType]:
-        """Of columns of text, which is read for that."""
-        with _opened(self.path) as (file, _), reading(self.path):
-            size = max(1, min(_ROWS, _CELLS // len(self.names)))
-            parts = pd.read_csv(file, chunksize=size, low_memory=False, **CSV_RULES)
-            return kinds_of(part.set_axis(self.names, axis=1) for part in parts)
+    def kinds(self, tell: Callable[[float], None]) -> dict[str, pa.DataType]:
+        """Of columns of text, which is read for that; it tells which share has been."""
+        with _opened(self.path) as (file, done), reading(self.path):
+            parts = pd.read_csv(
+                file, chunksize=self._at_once, low_memory=False, **CSV_RULES
+            )
+
+            def frames() -> Iterator[pd.DataFrame]:
+                for part in parts:
+                    yield part.set_axis(self.names, axis=1)
+                    tell(done())
+
+            return kinds_of(frames())
+
+    @property
+    def _at_once(self) -> int:
+        """Rows."""
+        return max(1, min(_ROWS, _CELLS // len(self.names)))
 
 
 def opened_table(path: Path) -> TableFile:

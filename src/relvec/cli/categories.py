@@ -8,12 +8,15 @@ from pyarrow import compute
 from relvec.cli.blocks import Rows, TableFile
 
 
-def of_one_dictionary(table: TableFile) -> Callable[[Rows], pa.Table]:
+def of_one_dictionary(
+    table: TableFile, tell: Callable[[float], None]
+) -> Callable[[Rows], pa.Table]:
     """Rows whose columns of categories share those of the whole file.
 
-    Parts of a file may have dictionaries of their own; they are read for that.
+    Parts of a file may have dictionaries of their own; they are read for that, and it
+    is told which share has been.
     """
-    known = _categories(table)
+    known = _categories(table, tell)
 
     def made(rows: Rows) -> pa.Table:
         kept = rows.kept
@@ -25,7 +28,7 @@ def of_one_dictionary(table: TableFile) -> Callable[[Rows], pa.Table]:
     return made if known else lambda rows: rows.kept
 
 
-def _categories(table: TableFile) -> dict[str, pa.Array]:
+def _categories(table: TableFile, tell: Callable[[float], None]) -> dict[str, pa.Array]:
     """In the order of their dictionaries, those of later parts at the end."""
     found: dict[str, pa.Array] = {}
     for rows in table.rows():
@@ -38,6 +41,7 @@ def _categories(table: TableFile) -> dict[str, pa.Array]:
             found[name] = pa.concat_arrays([*earlier, *parts]).unique()
         if not found:
             break  # all rows are of the same kinds
+        tell(rows.done)
     return found
 
 

@@ -123,8 +123,8 @@ class Model:
             )
 
     def unknown_texts(self, X: Any) -> dict[str, set[str]]:
-        """What the model never saw, by column."""
-        known = self.categories()
+        """What the model never saw, by column that has a name."""
+        known = self.categories() if self.names is not None else {}
         return {name: set(X[name].dropna()) - known[name] for name in known}
 
 

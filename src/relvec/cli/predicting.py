@@ -1,6 +1,7 @@
 """What ``relvec predict`` does: a model and a table to a table with predictions."""
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,9 @@ def predict_to_file(
     added = _added(found, prefix)
     if not only:
         _check_free(table, added)
-    keep = _keeping(table, path, only=only)
+    with output.share() as tell:
+        look = partial(tell, f"Looking at columns of {data.name}")
+        keep = _keeping(table, path, look, only=only)
     frame_of = table.frames(columns.numbers)
     unknown = Unknown()
     count = 0
@@ -81,17 +84,17 @@ def _check_free(table: TableFile, added: list[str]) -> None:
 
 
 def _keeping(
-    table: TableFile, path: Path, *, only: bool
+    table: TableFile, path: Path, look: Callable[[float], None], *, only: bool
 ) -> Callable[[Rows], pa.Table | None]:
     """What is kept of rows, of the same kinds in all of a file."""
     if only:
         return lambda rows: None
     kind = ending(path)
     if table.is_text and kind not in {CSV, PACKED}:
-        kinds = table.kinds()
+        kinds = table.kinds(look)
         return lambda rows: typed(rows.kept, kinds)
     if kind in {ARROW, FEATHER}:
-        return of_one_dictionary(table)
+        return of_one_dictionary(table, look)
     return lambda rows: rows.kept
 
 
