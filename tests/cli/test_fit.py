@@ -52,6 +52,15 @@ def test_classes_are_held_out_in_their_shares(folder):
     assert found["hold_out"]["error"] < found["without_features"]["error"] / 2
 
 
+def test_a_search_ends_in_time_with_a_model_and_a_note(folder):
+    fit = "fit numbers.csv --target price --output m.json"
+    found = document(f"{fit} --max-seconds 1e-6")
+
+    assert found["status"] != document(fit)["status"]
+    assert "max_seconds" in " ".join(found["remarks"])
+    assert relvec.load("m.json")[-1].max_seconds is None
+
+
 def test_refit_is_a_fit_to_all_rows(folder):
     document("fit numbers.csv --target price --output all.json --holdout 0")
     found = document("fit numbers.csv --target price --output m.json --refit")

@@ -39,6 +39,12 @@ def test_an_estimate_that_is_over_is_not_shown(seconds, shown):
     assert str(text) == shown
 
 
+def test_a_limit_is_not_an_estimate():
+    fields = {"until": time.monotonic() + 100, "known": False}
+
+    assert str(Left().render(SimpleNamespace(fields=fields))) == "at most 1:40 left"
+
+
 def test_the_log_of_a_fit_in_plain_words():
     told = Told()
 

@@ -21,4 +21,5 @@ class Choices:
     most_categories: int = 50
     seed: int = 0
     holdout: float = 0.2
+    max_seconds: float | None = None
     verbose: int = 0

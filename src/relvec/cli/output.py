@@ -84,21 +84,28 @@ class Output:
         return not self.quiet and sys.stderr.isatty()
 
     @contextmanager
-    def working(self, what: str) -> Iterator[Callable[..., None]]:
+    def working(
+        self, what: str, at_most: float | None = None
+    ) -> Iterator[Callable[..., None]]:
         """A sign of life, with the time so far and what a fit says of itself.
 
-        Call it with what begins, and how many seconds that will take if it is known.
+        Call it with what begins, and how many seconds that will take if it is known;
+        ``at_most`` is what anything may take.
         """
         columns = TextColumn("{task.description}"), TimeElapsedColumn(), Left()
         with self._progress(SpinnerColumn(), *columns) as progress:
-            task = progress.add_task(escape(what), total=None, until=None)
+            task = progress.add_task("", total=None)
             now, told = what, Told()
 
             def begin(words: str, seconds: float | None = None) -> None:
                 nonlocal now, told
                 now, told = words, Told()
-                until = None if seconds is None else time.monotonic() + seconds
-                progress.update(task, description=escape(now), until=until)
+                limits = [each for each in (seconds, at_most) if each is not None]
+                until = time.monotonic() + min(limits) if limits else None
+                left: dict[str, Any] = {"until": until, "known": seconds is not None}
+                progress.update(task, description=escape(now), **left)
+
+            begin(what)
 
             def show(line: str) -> None:
                 text = f"{escape(now)}  [dim]{escape(told.line(line))}"

@@ -26,7 +26,8 @@ class Left(ProgressColumn):
         left = 0.0 if until is None else until - time.monotonic()
         if left <= 0:
             return Text("")
-        return Text(f"about {in_words(left)} left", style="progress.remaining")
+        how = "about" if task.fields.get("known", True) else "at most"
+        return Text(f"{how} {in_words(left)} left", style="progress.remaining")
 
 
 def in_words(seconds: float) -> str:

@@ -15,7 +15,7 @@ from relvec.cli.columns import left
 from relvec.cli.exits import Problem
 from relvec.cli.headers import column_names
 from relvec.cli.targets import Target, as_target
-from relvec.cli.training import LEAST, Trained, estimator, remarks
+from relvec.cli.training import LEAST, UNWATCHED, Trained, estimator, remarks
 from relvec.data import Block, RowBlocks, scan
 from relvec.typing import AnyArray
 
@@ -75,7 +75,7 @@ def trained_on_stream(path: Path, target: str, choices: Choices) -> Streamed:
     last = estimator(choices, classes=known.classes)
     with remarks() as said:
         last.fit(scan(lambda: _scaled(source.fitted(), scaler, known)))
-    last.set_params(verbose=0)
+    last.set_params(**UNWATCHED)
     model = Pipeline([("prepare", scaler), ("model", last)])
     X, held = _gathered(source, known)
     return Streamed(Trained(model, said), n_rows, known, X, held)

@@ -24,6 +24,8 @@ from relvec.typing import AnyArray
 _NU = {"matern32": 1.5, "matern52": 2.5}
 _TOL = 3e-4  # large tables take half the time, for errors a percent or so larger
 LEAST = 2  # rows of either part
+# A file is of a model, not of somebody who watched, or how long he would wait.
+UNWATCHED: dict[str, Any] = {"verbose": 0, "max_seconds": None}
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +109,11 @@ def estimator(choices: Choices, *, classes: bool) -> Any:
         name = "rbf" if classes else "matern32"
     kernel: Any = Matern(nu=_NU[name]) if name in _NU else name
     learning = "ard" if name in _NU else None
-    common: dict[str, Any] = {"random_state": choices.seed, "verbose": choices.verbose}
+    common: dict[str, Any] = {
+        "max_seconds": choices.max_seconds,
+        "random_state": choices.seed,
+        "verbose": choices.verbose,
+    }
     if classes:
         return RVC(kernel, kernel_learning=learning, **common)
     return RVR(kernel, kernel_learning=learning, tol=_TOL, **common)
@@ -131,7 +137,7 @@ def trained(data: Data, choices: Choices) -> Trained:
     model = Pipeline(steps)
     with remarks() as said:
         model.fit(data.X, data.target.values)
-    last.set_params(verbose=0)  # the file is of a model, not of who watched
+    last.set_params(**UNWATCHED)
     return Trained(model, said)
 
 

@@ -39,6 +39,11 @@ _EVERY_STEP = 10  # of a search is told, and not every tenth
     help="Having tried a model, write one that is fitted to all rows.",
 )
 @click.option(
+    "--max-seconds",
+    type=click.FloatRange(0, min_open=True),
+    help="When a search has to end; what was found by then is the model.",
+)
+@click.option(
     "--stream/--no-stream",
     default=None,
     help="Read rows in blocks, numbers only; by default above 1 GB.",
@@ -52,6 +57,7 @@ def fit(
     kernel: str,
     holdout: float,
     refit: bool,
+    max_seconds: float | None,
     stream: bool | None,
 ) -> None:
     """Fit a model to a table, try it on rows held out, and write it to a file.
@@ -62,8 +68,14 @@ def fit(
     from relvec.cli.fitting import fit_to_file
 
     verbose = _EVERY_STEP if output.lively else 0
-    choices = replace(source.choices, kernel=kernel, holdout=holdout, verbose=verbose)
+    choices = replace(
+        source.choices,
+        kernel=kernel,
+        holdout=holdout,
+        max_seconds=max_seconds,
+        verbose=verbose,
+    )
     source = replace(source, choices=choices)
-    with output.working(f"Fitting {source.data.name}") as begin:
+    with output.working(f"Fitting {source.data.name}", max_seconds) as begin:
         document = fit_to_file(path, source, stream=stream, refit=refit, begin=begin)
     output.summary(document)
