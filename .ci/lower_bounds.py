@@ -9,7 +9,7 @@ from pathlib import Path
 
 PROJECT = Path(__file__).parents[1] / "pyproject.toml"
 BOUND = re.compile(r"^(?P<name>[\w.-]+)(\[[^]]*\])?>=(?P<version>[\d.]+)")
-EXTRAS = ("cli", "dask", "onnx", "test")
+EXTRAS = ("cli", "dask", "onnx", "report", "test")
 
 
 def bounds() -> dict[str, str]:

@@ -13,7 +13,9 @@ from cli.sessions import document, mixed, numbers, run, with_gaps
 from relvec.cli import main
 from relvec.cli.comparing import CONTENDERS
 
-COMMANDS = ("fit", "predict", "inspect", "export", "verify", "compare", "demo")
+COMMANDS = (
+    *("fit", "predict", "report", "inspect", "export", "verify", "compare", "demo"),
+)
 FIT = ["fit", "numbers.csv", "--target", "price", "--output", "m.json"]
 PROGRAM = [sys.executable, "-c", "from relvec.cli import main; main()"]
 
@@ -174,7 +176,7 @@ def test_one_model_can_be_chosen(folder):
 def test_the_demonstration_writes_what_it_names(folder, data):
     found = document(f"demo --output out/inner --data {data}")
 
-    for name in ("data", "model", "predictions"):
+    for name in ("data", "model", "predictions", "report"):
         assert os.path.exists(found[name])
     assert relvec.verify(found["model"]) < 1e-10
 

@@ -110,6 +110,14 @@ def test_many_classes_have_colours_of_their_own():
     assert len(colours) == 9
 
 
+def test_no_class_is_left_out_of_the_legend():
+    """Matplotlib has no entry for what begins with an underscore."""
+    labels = np.where(Y == 1, "_b", "a")
+    display = draw(RVC(gamma=4.0).fit(X, labels), X, labels)
+
+    assert texts(display)[:2] == [" _b", "a"]
+
+
 def test_means_of_a_regression():
     targets = X[:, 0] + X[:, 1] ** 2
     model = RVR(gamma=1.0).fit(X, targets)

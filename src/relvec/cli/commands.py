@@ -10,6 +10,7 @@ from relvec.cli.definitions.export import export, verify
 from relvec.cli.definitions.fit import fit
 from relvec.cli.definitions.inspect import inspect
 from relvec.cli.definitions.predict import predict
+from relvec.cli.definitions.report import report
 from relvec.cli.exits import Commands
 
 
@@ -27,5 +28,15 @@ def relvec() -> None:
     """
 
 
-for _command in (fit, predict, inspect, export, verify, compare, demo, completion):
+for _command in (
+    fit,
+    predict,
+    report,
+    inspect,
+    export,
+    verify,
+    compare,
+    demo,
+    completion,
+):
     relvec.add_command(_command)

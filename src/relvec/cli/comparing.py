@@ -107,7 +107,20 @@ def compared(
 ) -> dict[str, Any]:
     """Means over the same folds, a row for each kind of model."""
     data = data_of(read_table(source.data), source.target, source.choices)
-    parts = list(_folds(data, folds, source.choices.seed))
+    return {
+        "task": data.target.task,
+        "target": data.target.name,
+        "rows": len(data),
+        "folds": folds,
+        "models": on_folds(output, data, source.choices, folds, models),
+    }
+
+
+def on_folds(
+    output: Output, data: Data, choices: Choices, folds: int, models: Sequence[str]
+) -> list[dict[str, Any]]:
+    """The same of a table that was read."""
+    parts = list(_folds(data, folds, choices.seed))
     chosen = [each for each in CONTENDERS if each.name in models]
     tried: dict[str, list[Scores]] = {each.name: [] for each in chosen}
     with output.steps(len(chosen) * folds) as tell:
@@ -116,15 +129,9 @@ def compared(
             for place, contender in enumerate(chosen):
                 left = time_left(map(_seconds, tried.values()), folds)
                 tell(contender.name, number * len(chosen) + place, left)
-                found = _tried(contender, data, kept, out, source.choices)
+                found = _tried(contender, data, kept, out, choices)
                 tried[contender.name].append(found)
-    return {
-        "task": data.target.task,
-        "target": data.target.name,
-        "rows": len(data),
-        "folds": folds,
-        "models": [{"model": name, **_mean(each)} for name, each in tried.items()],
-    }
+    return [{"model": name, **_mean(each)} for name, each in tried.items()]
 
 
 def _seconds(tried: list[Scores]) -> list[float]:

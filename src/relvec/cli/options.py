@@ -11,6 +11,7 @@ import rich_click as click
 from relvec.cli.choices import TASKS, Choices
 from relvec.cli.exits import Problem
 from relvec.cli.headers import column_names
+from relvec.cli.places import is_table
 
 # Commands look for themselves, to say what to do.
 FILE: Any = click.Path(path_type=Path, readable=False)
@@ -25,12 +26,14 @@ class Source:
     choices: Choices
 
 
-def _columns(ctx: click.Context, param: click.Parameter, begun: str) -> list[str]:
+def column_completed(
+    ctx: click.Context, param: click.Parameter, begun: str
+) -> list[str]:
     """Names to complete a word with, of the table that was given before it."""
     del param
     # Since the option has no value yet, click leaves all words as they are.
-    words = (Path(word) for word in ctx.args)
-    path = ctx.params.get("data") or next(filter(Path.is_file, words), None)
+    words = (path for path in map(Path, ctx.args) if path.is_file())
+    path = ctx.params.get("data") or next(filter(is_table, words), None)
     try:
         names = column_names(path) if path else []
     except (Problem, OSError):
@@ -41,7 +44,10 @@ def _columns(ctx: click.Context, param: click.Parameter, begun: str) -> list[str
 _OPTIONS = (
     click.argument("data", type=FILE),
     click.option(
-        "--target", required=True, help="Column to predict.", shell_complete=_columns
+        "--target",
+        required=True,
+        help="Column to predict.",
+        shell_complete=column_completed,
     ),
     click.option(
         "--task",
@@ -52,7 +58,7 @@ _OPTIONS = (
         "--drop",
         multiple=True,
         help="Column to leave out; repeatable.",
-        shell_complete=_columns,
+        shell_complete=column_completed,
     ),
     click.option(
         "--impute",

@@ -44,7 +44,7 @@ def predict_to_file(
         look = partial(tell, f"Looking at columns of {data.name}")
         keep = _keeping(table, path, look, only=only)
     frame_of = table.frames(columns.numbers)
-    unknown = _Unknown()
+    unknown = Unknown()
     count = 0
     with output.share() as tell, writing(path) as write:
         for rows in table.rows():
@@ -123,7 +123,7 @@ def _joined(kept: pa.Table | None, new: pd.DataFrame, names: list[str]) -> pa.Ta
     return kept
 
 
-class _Unknown:
+class Unknown:
     """Texts that a model never saw, by column; not all if there are very many."""
 
     def __init__(self) -> None:

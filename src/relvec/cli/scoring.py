@@ -3,12 +3,10 @@
 from typing import Any
 
 import numpy as np
-from sklearn.metrics import log_loss
 
 from relvec.cli.targets import Target
-from relvec.typing import AnyArray, Array
-
-_WITHIN = 1.96  # deviations that 95 % of a normal distribution are within
+from relvec.report.scores import class_scores, number_scores
+from relvec.typing import AnyArray
 
 
 def predicted(model: Any, X: Any, *, classes: bool) -> dict[str, AnyArray]:
@@ -30,8 +28,9 @@ def scores(model: Any, X: Any, target: Target) -> dict[str, float | None]:
     """Errors, and what the bars or probabilities are worth."""
     found = predicted(model, X, classes=target.classes)
     if target.classes:
-        return _of_classes(target.values, found, np.asarray(model.classes_))
-    return _of_numbers(target.values, found)
+        known = found["class"], found.get("proba"), np.asarray(model.classes_)
+        return class_scores(target.values, *known)
+    return number_scores(target.values, found["mean"], found.get("std"))
 
 
 def baseline(known: Target, held: Target) -> dict[str, float]:
@@ -41,35 +40,3 @@ def baseline(known: Target, held: Target) -> dict[str, float]:
         return {"rmse": float(np.sqrt(np.mean(error**2)))}
     labels, counts = np.unique(known.values, return_counts=True)
     return {"error": float(np.mean(held.values != labels[counts.argmax()]))}
-
-
-def _of_numbers(y: Array, found: dict[str, AnyArray]) -> dict[str, float | None]:
-    error = found["mean"] - y
-    std = found.get("std")
-    spread = float(np.var(y))
-    return {
-        "rmse": float(np.sqrt(np.mean(error**2))),
-        "mae": float(np.mean(np.abs(error))),
-        "r2": 1 - float(np.mean(error**2)) / spread if spread > 0 else None,
-        "nlpd": None if std is None else _nlpd(error, std),
-        "within_95": None
-        if std is None
-        else float(np.mean(np.abs(error) <= _WITHIN * std)),
-    }
-
-
-def _nlpd(error: Array, std: Array) -> float:
-    """Mean of minus the log density of a normal distribution."""
-    return float(np.mean(0.5 * np.log(2 * np.pi * std**2) + 0.5 * (error / std) ** 2))
-
-
-def _of_classes(
-    y: AnyArray, found: dict[str, AnyArray], labels: AnyArray
-) -> dict[str, float | None]:
-    probabilities = found.get("proba")
-    return {
-        "error": float(np.mean(found["class"] != y)),
-        "log_loss": None
-        if probabilities is None
-        else float(log_loss(y, probabilities, labels=labels)),
-    }

@@ -40,6 +40,33 @@ def target_of(frame: pd.DataFrame, name: str, task: str | None) -> Target:
     return as_target(name, _values(column), task)
 
 
+def observed(frame: pd.DataFrame, name: str, labels: list[Any]) -> Target:
+    """The column as a model with such labels has it; numbers, if it has none."""
+    check_named(frame.columns, [name])
+    column = frame[name]
+    _check_known(column)
+    values, known = _values(column), np.asarray(labels)
+    text = values.dtype.kind not in "biuf"
+    if labels and known.dtype.kind in "UTO":
+        values, text = np.asarray([str(value) for value in _whole(values)]), False
+    if not labels and text:
+        raise Problem(
+            f"the target {name!r} is text ({str(values[0])!r} in row 1), and the model "
+            "predicts numbers: name the column that it was fitted to"
+        )
+    if not labels:
+        return Target(name, as_numbers(column, name), classes=False)
+    values = _whole(values)
+    unknown = np.full(len(values), True) if text else ~np.isin(values, known)
+    if unknown.any():
+        cell, shown = values[unknown].tolist()[0], listed(map(repr, known.tolist()))
+        raise Problem(
+            f"the target {name!r} has {cell!r} in {rows_named(unknown)}, and the model "
+            f"knows {shown}: name the column that it was fitted to, or remove them"
+        )
+    return Target(name, values, classes=True)
+
+
 def as_target(name: str, values: AnyArray, task: str | None) -> Target:
     """Values without gaps, checked for what they are to be."""
     found = task or guessed(values)

@@ -277,7 +277,8 @@ class RelevanceDisplay(Display):
                         "color": colours[k],
                         "marker": MARKERS[k % len(MARKERS)],
                         "zorder": 3,
-                        "label": str(label),
+                        # A blank before it: matplotlib hides what begins with "_".
+                        "label": f" {label}" if str(label)[:1] == "_" else str(label),
                     },
                     given,
                     kind,

@@ -95,12 +95,25 @@ class Subject:
         if every or vectors.ndim != 2 or vectors.dtype == object or not vectors.size:
             return Vectors(np.empty(0, dtype=np.intp), None)
         seen = np.asarray(self.rows(X), dtype=np.float64)
-        rows = _rows_among(seen, vectors, numbers)
+        rows = rows_among(seen, vectors, numbers)
         hidden = self.before is not None
         return Vectors(
             np.unique(rows[rows >= 0]),
             None if hidden else np.unique(vectors[rows < 0], axis=0),
         )
+
+
+def rows_among(seen: Array, vectors: AnyArray, numbers: Indices) -> Indices:
+    """Which row each vector is; -1 for none."""
+    near = _SAME * max(np.abs(seen).max(), 1.0)
+    distance, rows = cKDTree(seen).query(vectors)
+    rows = np.where(distance <= near, rows, -1)
+    # Of rows that are alike, the one of the fit.
+    inside = np.flatnonzero((numbers >= 0) & (numbers < len(seen)))
+    own = numbers[inside]
+    same = np.abs(seen[own] - vectors[inside]).max(axis=1, initial=0.0) <= near
+    rows[inside[same]] = own[same]
+    return rows
 
 
 def numbered(number: int) -> list[str]:
@@ -131,16 +144,3 @@ def spread_over(table: Array, number: int, margin: float) -> Array:
     low, high = table.min(axis=0), table.max(axis=0)
     beyond = margin * (high - low)
     return np.linspace(low - beyond, high + beyond, number)
-
-
-def _rows_among(seen: Array, vectors: AnyArray, numbers: Indices) -> Indices:
-    """Which row each vector is; -1 for none."""
-    near = _SAME * max(np.abs(seen).max(), 1.0)
-    distance, rows = cKDTree(seen).query(vectors)
-    rows = np.where(distance <= near, rows, -1)
-    # Of rows that are alike, the one of the fit.
-    inside = np.flatnonzero((numbers >= 0) & (numbers < len(seen)))
-    own = numbers[inside]
-    same = np.abs(seen[own] - vectors[inside]).max(axis=1, initial=0.0) <= near
-    rows[inside[same]] = own[same]
-    return rows

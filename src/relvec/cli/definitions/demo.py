@@ -28,7 +28,7 @@ from relvec.cli.output import Output, with_output
 )
 @with_output
 def demo(output: Output, folder: Path, data: str) -> None:
-    """Fit a small table, predict it and say where the files are."""
+    """Fit a small table, predict it, report on it, and say where the files are."""
     from relvec.cli.demonstration import demonstrated
 
     output.summary(demonstrated(output, folder, data))

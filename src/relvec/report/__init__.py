@@ -1,0 +1,10 @@
+"""What was fitted and how good it is, as one HTML file that needs nothing else.
+
+It needs the extra ``report``, and imports it with the first report.
+"""
+
+from relvec.report.making import make_report
+from relvec.report.page import Report
+from relvec.report.provenance import Origin
+
+__all__ = ["Origin", "Report", "make_report"]

@@ -1,0 +1,40 @@
+"""How good predictions are, in the figures of the field."""
+
+import numpy as np
+from sklearn.metrics import log_loss
+
+from relvec.typing import AnyArray, Array
+
+_WITHIN = 1.96  # deviations that 95 % of a normal distribution are within
+
+
+def number_scores(y: Array, mean: Array, std: Array | None) -> dict[str, float | None]:
+    """Errors, and what the error bars are worth."""
+    error = mean - y
+    spread = float(np.var(y))
+    return {
+        "rmse": float(np.sqrt(np.mean(error**2))),
+        "mae": float(np.mean(np.abs(error))),
+        "r2": 1 - float(np.mean(error**2)) / spread if spread > 0 else None,
+        "nlpd": None if std is None else _nlpd(error, std),
+        "within_95": None
+        if std is None
+        else float(np.mean(np.abs(error) <= _WITHIN * std)),
+    }
+
+
+def class_scores(
+    y: AnyArray, predicted: AnyArray, probabilities: Array | None, labels: AnyArray
+) -> dict[str, float | None]:
+    """The share of wrong classes, and what probabilities are worth."""
+    return {
+        "error": float(np.mean(predicted != y)),
+        "log_loss": None
+        if probabilities is None
+        else float(log_loss(y, probabilities, labels=labels)),
+    }
+
+
+def _nlpd(error: Array, std: Array) -> float:
+    """Mean of minus the log density of a normal distribution."""
+    return float(np.mean(0.5 * np.log(2 * np.pi * std**2) + 0.5 * (error / std) ** 2))
