@@ -22,6 +22,7 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
+from threadpoolctl import threadpool_limits
 
 from relvec import LSSVC, LSSVR
 from relvec.cli.choices import Choices
@@ -37,6 +38,9 @@ from relvec.typing import AnyArray
 Scores = dict[str, float | None]
 
 _MOST_OF_PROCESS = 1000  # rows, since its time grows with their cube
+# With fewer than these no kind of model gains by a second thread, and boosting loses
+# much where others work on the machine, too: its threads wait for each other.
+_FEW_ROWS = 2000
 
 
 @dataclass(frozen=True)
@@ -165,7 +169,8 @@ def _tried(
     last = contender.make(replace(choices, verbose=0), data.target.classes)
     steps = [("prepare", prepared(data.columns, impute=choices.impute)), ("last", last)]
     model, started = Pipeline(steps), time.perf_counter()
-    with warnings.catch_warnings():
+    threads = 1 if len(kept) < _FEW_ROWS else None
+    with warnings.catch_warnings(), threadpool_limits(threads):
         warnings.simplefilter("ignore")  # a table of figures says it all
         model.fit(known.X, known.target.values)
         seconds = time.perf_counter() - started

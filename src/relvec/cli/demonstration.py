@@ -28,7 +28,8 @@ def demonstrated(output: Output, folder: Path, data: str) -> dict[str, Any]:
     with output.working(f"Fitting {table.name}"):
         fitted = fit_to_file(model, source)
     written = predict_to_file(output, predictions, model, table)
-    reported = report_to_file(output, Files(model, table, page), Wanted("target"))
+    wanted = Wanted("target", compare=True)
+    reported = report_to_file(output, Files(model, table, page), wanted)
     return {
         "data": str(table),
         **fitted,
