@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from relvec.persistence import load, save
     from relvec.verification import verify
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "LSSVC",
