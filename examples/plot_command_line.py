@@ -3,7 +3,8 @@ From a file, without Python
 ===========================
 
 A table in a file is enough: ``relvec fit`` makes a model of it and tries it on rows
-held out, ``relvec predict`` adds predictions to a table. This page runs the commands as
+held out, ``relvec predict`` adds predictions to a table, ``relvec report`` shows what was learned
+and ``relvec compare`` how others would do. This page runs the commands as
 a shell would, and looks at what they write. See :doc:`/guide/command_line`.
 """
 
@@ -63,6 +64,14 @@ ax.errorbar(new["price"], predicted["mean"], 2 * predicted["std"], **bars)
 ax.axline((200, 200), slope=1, color="0.4", lw=1, ls="--")
 ax.set(xlabel="price", ylabel="mean ± 2 std", title="A hundred new houses")
 plt.show()
+
+# %%
+# How good is it, and what has it learned? ``relvec report`` writes one HTML file that
+# shows it, with figures of the rows held out (see :doc:`/guide/report`), and
+# ``relvec compare`` sets other models beside it, on the same folds.
+
+relvec("report", "houses.json", "houses.csv")
+relvec("compare", "houses.csv", "--target", "price", "--folds", "3")
 
 # %%
 # Wrong uses end in one line that says what to do, and in an exit code of 2.

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
-from relvec import RVR
+from relvec import RVR, Status
 from relvec.data import noisy_sinc
 from relvec.kernels import Gaussian
 
@@ -156,7 +156,21 @@ def test_remarks_of_a_fit_reach_the_page(playground):
     told = answer(playground, curve(points=[[0, 1], [1, 1], [2, 1]]))
 
     assert told["status"] == "constant target"
-    assert "does not vary" in told["remarks"][0]
+    assert told["remarks"] == [playground.REMARKS["constant target"]]
+
+
+def test_every_unusual_end_has_words_of_its_own(playground):
+    ends = {
+        status.name.lower().replace("_", " ")
+        for status in (
+            Status.EMPTY,
+            Status.PERFECT_FIT,
+            Status.INTERPOLATION,
+            Status.CONSTANT_TARGET,
+        )
+    }
+
+    assert set(playground.REMARKS) == ends
 
 
 def test_a_fit_starts_no_thread_where_there_are_none(playground, monkeypatch):

@@ -5,6 +5,7 @@ import { shown } from "./svg.js";
 
 export const [SHORTEST, LONGEST] = [0.2, 20]; // length scales, in units of x
 const [LEAST_NOISE, MOST_NOISE] = [0.01, 1];
+const NO_NOISE = 1e-5; // below it there is none to be seen
 
 const SECONDS_TOLD = 2; // that the code was copied
 
@@ -13,12 +14,13 @@ const onSlider = (value, low, high) => (100 * Math.log(value / low)) / Math.log(
 const ofSlider = (place, low, high) =>
   Number((low * (high / low) ** (place / 100)).toPrecision(3));
 
-export function createControls(root, { onSetting, onTask, onExample, onClear }) {
+export function createControls(root, { onSetting, onLook, onTask, onExample, onClear }) {
   const form = root.querySelector("form");
   const field = (name) => form.elements[name];
   const output = (name) => root.querySelector(`[data-found="${name}"]`);
   let task = "regression";
   let exactLength = null; // one that no place of the slider has
+  let wantsEstimate = true; // of noise that could be given, too
 
   const length = () => exactLength ?? ofSlider(field("length-scale").value, SHORTEST, LONGEST);
   const noise = () => ofSlider(field("noise-std").value, LEAST_NOISE, MOST_NOISE);
@@ -27,7 +29,8 @@ export function createControls(root, { onSetting, onTask, onExample, onClear }) 
   function refresh() {
     field("length-scale").disabled = field("learn").checked;
     field("estimate").disabled = !isGaussian();
-    field("noise-std").disabled = field("estimate").checked || !isGaussian();
+    field("estimate").checked = wantsEstimate || !isGaussian();
+    field("noise-std").disabled = field("estimate").checked;
     field("length-shown").value = field("learn").checked ? "" : shown(length());
     field("noise-shown").value = field("noise-std").disabled ? "" : shown(noise());
     root.querySelectorAll("[data-for]").forEach((part) => (part.hidden = part.dataset.for !== task));
@@ -63,10 +66,12 @@ export function createControls(root, { onSetting, onTask, onExample, onClear }) 
   form.addEventListener("submit", (event) => event.preventDefault());
   form.addEventListener("input", ({ target }) => {
     if (target.name === "label") return;
+    if (target.name === "truth") return onLook();
     if (target.name === "length-scale") exactLength = null;
+    if (target.name === "estimate") wantsEstimate = target.checked;
     refresh();
     // The trace is of all length scales, and the same for all error bars.
-    onSetting(!["length-scale", "learn", "uncertainty", "truth"].includes(target.name));
+    onSetting(!["length-scale", "learn", "uncertainty"].includes(target.name));
   });
 
   const copy = root.querySelector(".pg-copy");
@@ -99,7 +104,7 @@ export function createControls(root, { onSetting, onTask, onExample, onClear }) 
       kernel: field("kernel").value,
       length_scale: length(),
       learn: field("learn").checked,
-      noise_std: field("estimate").checked || !isGaussian() ? null : noise(),
+      noise_std: field("estimate").checked ? null : noise(),
       noise: field("noise").value,
       uncertainty: field("uncertainty").value,
     }),
@@ -116,7 +121,8 @@ export function createControls(root, { onSetting, onTask, onExample, onClear }) 
       const change = lastEvidence === null ? 0 : told.log_evidence - lastEvidence;
       const sign = change > 0 ? "+" : "";
       put("change", "", Math.abs(change) < 0.005 ? "" : `(${sign}${shown(change.toFixed(2))})`);
-      put("noise-std", told.noise_std, told.noise_std?.toPrecision(3) ?? "–");
+      const isNoise = told.noise_std > NO_NOISE;
+      put("noise-std", told.noise_std, isNoise ? told.noise_std.toPrecision(3) : told.noise_std === undefined ? "–" : "0");
       put("milliseconds", told.milliseconds, `${told.milliseconds.toFixed(0)} ms`);
       put("status", told.status, told.status);
       // What was learned is where its slider then begins.

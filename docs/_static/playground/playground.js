@@ -33,6 +33,7 @@ let emptied = 0; // the last change that left nothing to fit
 
 const controls = createControls(root, {
   onSetting: (isAboutData) => changed(isAboutData),
+  onLook: () => draw(),
   onTask: () => changed(true),
   onExample(example) {
     Object.assign(now(), { points: example.points(), truth: example.truth, last: null, scene: {} });
@@ -111,6 +112,7 @@ function changed(isAboutData) {
 
 function askForPoints({ task, points }) {
   engine.forget();
+  remark("");
   root.dataset.state = "ready";
   controls.showNothing(points.length);
   find(".pg-code code").textContent = "";
@@ -119,7 +121,8 @@ function askForPoints({ task, points }) {
 
 function show(told, task, points) {
   root.dataset.state = engine.isAsked() ? "busy" : told.error ? "refused" : "ready";
-  say(told.error ?? (told.remarks.join(" ") || HINT));
+  say(HINT);
+  remark(told.error ?? told.remarks.join(" "));
   if (told.error) return;
   task.scene = { ...told, vectors: new Set(told.vectors.map((row) => points[row])) };
   controls.show(told, task.last);
@@ -148,6 +151,11 @@ function fillTrace() {
 function say(text, isFailure = false) {
   find(".pg-message").textContent = text;
   if (isFailure) root.dataset.state = "failed";
+}
+
+function remark(text) {
+  find(".pg-remark").textContent = text;
+  find(".pg-remark").hidden = !text;
 }
 
 function showProgress({ what, loaded, total }) {

@@ -13,6 +13,20 @@ from relvec import RVC, RVR
 from relvec.kernels import Gaussian, Matern, RationalQuadratic
 
 COVERAGE = 0.9  # of the band
+REMARKS = {
+    "empty": "No function is worth its place here, so the model is a constant: try "
+    "another length scale, or add points.",
+    "perfect fit": "The curve passes through every point and leaves no noise: if there "
+    "is some, take a longer length scale, or give the noise.",
+    "interpolation": "Nearly every point has a function of its own, and none is left to "
+    "tell the noise from: take a longer length scale, or give the noise.",
+    "constant target": "All points are at the same height, so the model is a constant.",
+}
+# What else there is to warn of, on a page without limits of time.
+OTHER_REMARK = (
+    "One class has no vector and is predicted nowhere: add points of it, or try another "
+    "length scale."
+)
 LINE = 76  # characters of a line of code, at most
 KERNELS = {
     "gaussian": Gaussian,
@@ -32,9 +46,8 @@ def answer(request: str) -> str:
             told = work(asked)
         except (ValueError, ArithmeticError, np.linalg.LinAlgError) as error:
             told = {"error": str(error)}
-    told["remarks"] = [
-        str(remark.message) for remark in remarks if _is_ours(remark.category)
-    ]
+    said = any(_is_ours(remark.category) for remark in remarks)
+    told["remarks"] = [_in_words(told["status"])] if said and "status" in told else []
     return json.dumps(told)
 
 
@@ -45,6 +58,11 @@ def warm_up() -> None:
         warnings.simplefilter("ignore")  # nobody has asked for this model
         model = RVR(Gaussian(0.5)).fit(X, np.cos(4 * X[:, 0]))
     model.predict_interval(X, COVERAGE)
+
+
+def _in_words(status: str) -> str:
+    """What a warning means to somebody who has a mouse and no code."""
+    return REMARKS.get(status, OTHER_REMARK)
 
 
 def _is_ours(category: type[Warning]) -> bool:

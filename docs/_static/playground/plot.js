@@ -12,6 +12,7 @@ export function createPlot(svg, canvas, { onAdd, onMove, onRemove }) {
   let points = [];
   let scene = {};
   let cursor = null;
+  let hasKeyboard = false; // whoever moves it is here
   let held = null;
   let toX = (x) => x;
   let toY = (y) => y;
@@ -82,8 +83,8 @@ export function createPlot(svg, canvas, { onAdd, onMove, onRemove }) {
     drawAxes();
     const inside = add(svg, "g", { "clip-path": "url(#pg-clip)" });
     drawCurves(inside);
-    drawPoints(inside);
-    if (cursor) {
+    drawPoints(add(svg, "g")); // whole, at the edges as well
+    if (cursor && hasKeyboard) {
       const [x, y] = [toX(cursor.x), toY(cursor.y)];
       add(svg, "path", { class: "pg-cursor", d: `M${x - 9} ${y}H${x + 9}M${x} ${y - 9}V${y + 9}` });
     }
@@ -131,17 +132,19 @@ export function createPlot(svg, canvas, { onAdd, onMove, onRemove }) {
   const change = (point, place) => (point ? onRemove(point) : onAdd(place));
 
   const STEPS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
+  const centre = () => ({ x: (frame.x[0] + frame.x[1]) / 2, y: (frame.y[0] + frame.y[1]) / 2 });
   svg.addEventListener("keydown", (event) => {
+    const { x, y } = (cursor ??= centre());
+    hasKeyboard = true;
     if (event.key in STEPS) {
       const size = event.shiftKey ? 8 : 64; // parts of a side that one press goes
       const [across, up] = STEPS[event.key];
-      const from = cursor ?? { x: (frame.x[0] + frame.x[1]) / 2, y: (frame.y[0] + frame.y[1]) / 2 };
       cursor = {
-        x: within(frame.x, from.x + (across * (frame.x[1] - frame.x[0])) / size),
-        y: within(frame.y, from.y + (up * (frame.y[1] - frame.y[0])) / size),
+        x: within(frame.x, x + (across * (frame.x[1] - frame.x[0])) / size),
+        y: within(frame.y, y + (up * (frame.y[1] - frame.y[0])) / size),
       };
       draw();
-    } else if ((event.key === "Enter" || event.key === " ") && cursor) {
+    } else if (event.key === "Enter" || event.key === " ") {
       const here = [toX(cursor.x), toY(cursor.y)];
       change(nearest(...here, REACH), placeAt(...here));
     } else {
@@ -149,8 +152,14 @@ export function createPlot(svg, canvas, { onAdd, onMove, onRemove }) {
     }
     event.preventDefault();
   });
+  svg.addEventListener("focus", () => {
+    if (!svg.matches(":focus-visible")) return; // a click, which needs no cursor
+    cursor ??= centre();
+    hasKeyboard = true;
+    draw();
+  });
   svg.addEventListener("blur", () => {
-    cursor = null;
+    hasKeyboard = false; // the cursor waits where it is
     draw();
   });
   new ResizeObserver(draw).observe(svg);
