@@ -3,8 +3,8 @@ From a file, without Python
 ===========================
 
 A table in a file is enough: ``relvec fit`` makes a model of it and tries it on rows
-held out, ``relvec predict`` adds predictions to a table, ``relvec report`` shows what was learned
-and ``relvec compare`` how others would do. This page runs the commands as
+held out, ``relvec predict`` adds predictions to a table, ``relvec report`` shows what
+was learned, and ``relvec compare`` how others would do. This page runs the commands as
 a shell would, and looks at what they write. See :doc:`/guide/command_line`.
 """
 

@@ -18,14 +18,14 @@ REMARKS = {
     "another length scale, or add points.",
     "perfect fit": "The curve passes through every point and leaves no noise: if there "
     "is some, take a longer length scale, or give the noise.",
-    "interpolation": "Nearly every point has a function of its own, and none is left to "
-    "tell the noise from: take a longer length scale, or give the noise.",
+    "interpolation": "Nearly every point has a function of its own, and none is left "
+    "to tell the noise from: take a longer length scale, or give the noise.",
     "constant target": "All points are at the same height, so the model is a constant.",
 }
 # What else there is to warn of, on a page without limits of time.
 OTHER_REMARK = (
-    "One class has no vector and is predicted nowhere: add points of it, or try another "
-    "length scale."
+    "One class has no vector and is predicted nowhere: add points of it, or try "
+    "another length scale."
 )
 LINE = 76  # characters of a line of code, at most
 KERNELS = {
