@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import ipc, parquet
 
+import relvec
 from cli.sessions import N_ROWS, document, mixed, numbers, run, with_gaps
 from relvec.cli import blocks, predicting
 from relvec.cli.output import Output
@@ -266,3 +267,15 @@ def test_the_share_that_is_done_is_for_whoever_watches(folder, in_blocks, monkey
 
     assert "Predicting" in done.stderr
     assert os.path.exists("p.csv")
+
+
+def test_several_targets_have_columns_of_their_own(folder):
+    X = numbers()[["width", "depth"]]
+    model = relvec.RVR(gamma=0.3).fit(X, np.column_stack([X["width"], X["depth"]]))
+    relvec.save(model, "m.json")
+
+    found = document("predict m.json numbers.csv --output p.csv")
+    mean, std = model.predict(X, return_std=True)
+    assert found["added"] == ["mean_0", "mean_1", "std_0", "std_1"]
+    written = pd.read_csv("p.csv")[found["added"]]
+    np.testing.assert_allclose(written, np.hstack([mean, std]), rtol=1e-12)

@@ -182,3 +182,14 @@ def test_quiet_is_quiet(folder):
 
     assert (done.exit_code, done.output) == (0, "")
     assert (folder / "m.json").exists()
+
+
+def test_labels_of_a_stream_are_those_of_a_table(folder):
+    """Whole numbers, though a CSV file may have them with a fraction."""
+    table = numbers()
+    table["price"] = np.where(table["width"] > 0, 2.0, 1.0)
+    table.to_csv("t.csv", index=False)
+    for words in ("--stream", "--no-stream"):
+        document(f"fit t.csv --target price --output m.json {words}")
+        assert relvec.load("m.json").classes_.tolist() == [1, 2]
+        assert relvec.load("m.json").classes_.dtype.kind == "i"

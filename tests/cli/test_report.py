@@ -126,6 +126,20 @@ def test_other_models_beside_it(folder):
     assert "--compare" in text
 
 
+def test_models_are_compared_on_rows_of_all_classes(folder, monkeypatch):
+    """Of a rare one as many as there are folds, whatever share of rows is drawn."""
+    monkeypatch.setattr("relvec.cli.reporting._MOST_COMPARED", 40)
+    table = numbers()
+    table["price"] = np.where(np.arange(N_ROWS) < 6, "rare", "frequent")
+    table.to_csv("t.csv", index=False)
+    document("fit t.csv --target price --output m.json")
+
+    document("report m.json t.csv --compare")
+    text = (folder / "m.html").read_text()
+    assert "42 of 80 rows: means over 5 folds" in text
+    assert "compare shows the same" not in text
+
+
 def test_the_target_is_completed_from_the_table(folder):
     """And not from the model, which comes before it."""
     words = ["report", "numbers.json", "numbers.csv", "--target"]

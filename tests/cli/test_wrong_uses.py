@@ -115,6 +115,15 @@ WORDS = {
         "fit numbers.csv --target price -o numbers.csv",
         "choose another name",
     ),
+    "a table for the model": (
+        "fit numbers.csv --target price -o mixed.csv",
+        "let its name end in .json",
+    ),
+    "a table for an export": (
+        "export numbers.json --to onnx -o mixed.csv",
+        "let its name end in",
+    ),
+    "a folder to report on": ("report . numbers.csv", "name a file"),
     "predictions to another kind": (
         "predict numbers.json numbers.csv -o p.xlsx",
         "files end in .csv",

@@ -37,6 +37,43 @@ def test_scores_are_of_rows_held_out(numbers, report_of_numbers):
     assert table.rows[0][1:3] == pytest.approx((error, guess), rel=1e-12)
 
 
+def test_a_feature_may_be_called_weight():
+    """And like whatever else a table of vectors has: its cells replace nothing."""
+    names = ["weight", "row", "observed y"]
+    X = pd.DataFrame(np.random.default_rng(3).normal(size=(40, 3)), columns=names)
+    y = pd.Series(np.sin(X["weight"]), name="y")
+    model = RVR(noise_variance=0.01, gamma=0.3).fit(X, y)
+    table = blocks(make_report(model, X, y), "vectors", "table")[0]
+    heaviest = np.argmax(np.abs(model.dual_coef_))
+    row = model.relevance_[heaviest]
+
+    assert table.columns == ("row", "weight", "observed y", *names)
+    expected = [row + 1, model.dual_coef_[heaviest], y[row], *X.iloc[row]]
+    assert table.rows[0] == pytest.approx(tuple(expected), rel=1e-12)
+
+
+def test_rows_that_were_drawn_are_said_to_be(monkeypatch):
+    monkeypatch.setattr("relvec.report.case._MOST", 20)
+    X, y = noisy_sinc(50)
+    model = RVR(gamma=0.1).fit(X, y)
+
+    assert "20 of them, drawn" in section(make_report(model, X, y), "summary").text
+    few = make_report(model, X, y, held_out=range(20))
+    assert "drawn" not in section(few, "summary").text
+
+
+def test_very_many_classes_have_no_matrix():
+    X = (
+        np.repeat(np.arange(31.0), 4)[:, None]
+        + 0.01 * np.tile(np.arange(4), 31)[:, None]
+    )
+    y = np.repeat(np.arange(31), 4)
+    found = make_report(LSSVC(gamma=1.0).fit(X, y), X, y)
+
+    assert section(found, "confusion").title == "Classes"
+    assert blocks(found, "confusion", "matrix") == []
+
+
 def test_coverage_is_counted(numbers, report_of_numbers):
     model, X, y, out = numbers
     seen = model[:-1].transform(X.iloc[out])

@@ -7,6 +7,7 @@ TASKS = (REGRESSION, CLASSIFICATION)
 KERNELS = ("auto", "matern32", "matern52", "rbf", "linear")
 MODELS = ("RVM", "LS-SVM", "SVM", "GP", "boosting")  # of compare
 LANGUAGES = ("onnx", "c", "python")  # of export
+EVERY_STEP = 10  # verbose: each step of a search is told, and not every tenth
 DEMONSTRATIONS = ("diabetes", "wine")
 
 

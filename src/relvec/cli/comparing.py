@@ -142,10 +142,15 @@ def _seconds(tried: list[Scores]) -> list[float]:
     return [each["seconds"] or 0.0 for each in tried]
 
 
+def rarest(data: Data) -> int:
+    """Rows of the class that has the fewest; all rows, if there are no classes."""
+    if not data.target.classes:
+        return len(data)
+    return int(np.unique(data.target.values, return_counts=True)[1].min())
+
+
 def _folds(data: Data, folds: int, seed: int) -> Iterator[tuple[AnyArray, AnyArray]]:
-    smallest = len(data)
-    if data.target.classes:
-        smallest = int(np.unique(data.target.values, return_counts=True)[1].min())
+    smallest = rarest(data)
     if smallest < folds:
         what = "the rarest class has" if data.target.classes else "the table has"
         other = ", or remove its rows" if data.target.classes else ", or add rows"

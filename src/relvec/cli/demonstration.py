@@ -5,7 +5,7 @@ from typing import Any
 
 from sklearn.datasets import load_diabetes, load_wine
 
-from relvec.cli.choices import Choices
+from relvec.cli.choices import EVERY_STEP, Choices
 from relvec.cli.fitting import fit_to_file
 from relvec.cli.options import Source
 from relvec.cli.output import Output
@@ -24,7 +24,7 @@ def demonstrated(output: Output, folder: Path, data: str) -> dict[str, Any]:
     )
     check_place(page, force=True)
     write_table(_TABLES[data](as_frame=True).frame, table)
-    source = Source(table, "target", Choices(verbose=int(output.lively)))
+    source = Source(table, "target", Choices(verbose=EVERY_STEP * output.lively))
     with output.working(f"Fitting {table.name}"):
         fitted = fit_to_file(model, source)
     written = predict_to_file(output, predictions, model, table)

@@ -17,12 +17,12 @@ from sklearn.preprocessing import StandardScaler
 from relvec.cli.exits import Problem, listed
 from relvec.cli.models import Model
 from relvec.cli.onnx_names import renamed
-from relvec.cli.scoring import predicted
 from relvec.export import register_converters
 from relvec.export.onnx_file import SELF_TEST
 from relvec.export.onnx_graph import OPSET
 from relvec.model_file import write_whole
 from relvec.parameters import optional_module
+from relvec.report.scores import predicted
 
 _ROWS = 8
 

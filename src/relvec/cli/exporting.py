@@ -8,7 +8,7 @@ import relvec
 from relvec.cli.encoded import is_encoded, write_encoded
 from relvec.cli.exits import Problem
 from relvec.cli.models import loaded
-from relvec.cli.places import check_readable, check_writable
+from relvec.cli.places import check_no_table, check_readable, check_writable
 from relvec.export import to_c, to_onnx, to_python
 from relvec.model_file import FORMAT
 
@@ -25,6 +25,7 @@ def exported(
 ) -> dict[str, Any]:
     """Write a model in a language, and say what came of it."""
     check_writable(path, model)
+    check_no_table(path)
     settings = {name: value for name, value in given.items() if value is not None}
     takes = {"onnx": {"precision"}, "c": {"precision", "name"}}.get(language, set())
     for name in settings.keys() - takes:

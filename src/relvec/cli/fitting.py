@@ -9,7 +9,7 @@ from typing import Any
 import relvec
 from relvec.cli.models import Model
 from relvec.cli.options import Source
-from relvec.cli.places import check_writable
+from relvec.cli.places import check_no_table, check_writable
 from relvec.cli.scoring import baseline, scores
 from relvec.cli.streaming import is_large, trained_on_stream
 from relvec.cli.tables import read_table
@@ -80,6 +80,7 @@ def fit_to_file(
     how long it will take.
     """
     check_writable(path, source.data)
+    check_no_table(path)
     started = time.perf_counter()
     if stream is None:
         stream = is_large(source.data)

@@ -53,6 +53,12 @@ class Model:
         return list(getattr(self.estimator, "classes_", []))
 
     @property
+    def n_outputs(self) -> int:
+        """Numbers that it predicts of a row."""
+        several = np.ndim(self.estimator.dual_coef_) > 1 and not self.classes
+        return len(self.estimator.dual_coef_) if several else 1
+
+    @property
     def names(self) -> list[str] | None:
         """Of the columns that it was fitted with, if they had any."""
         found = getattr(self.whole, "feature_names_in_", None)

@@ -88,6 +88,15 @@ def check_writable(path: Path, *sources: Path) -> None:
             raise Problem(f"the output {path} is what is read: choose another name")
 
 
+def check_no_table(path: Path) -> None:
+    """Refuse to write something else to what looks like somebody's data."""
+    if is_table(path):
+        raise Problem(
+            f"the output {path} has the name of a table, and what is written is a "
+            "model: let its name end in .json, or what the language asks for"
+        )
+
+
 def _check_no_pipe(path: Path) -> None:
     if str(path) == "-":
         raise Problem(

@@ -15,9 +15,9 @@ from relvec.cli.exits import Problem, listed
 from relvec.cli.models import Model, loaded
 from relvec.cli.output import Output
 from relvec.cli.places import ARROW, CSV, FEATHER, PACKED, check_writable, ending
-from relvec.cli.scoring import predicted
 from relvec.cli.tables import no_rows
 from relvec.cli.writing import writing
+from relvec.report.scores import predicted
 
 _AT_ONCE = 10_000  # rows, of which products with all vectors are held
 _MOST_TEXTS = 1000  # of a column that are remembered as unknown
@@ -66,7 +66,9 @@ def predict_to_file(
 def _added(model: Model, prefix: str) -> list[str]:
     """Names of columns."""
     if not model.classes:
-        names = ["mean", "std"]
+        ends = range(model.n_outputs)
+        each = [f"_{end}" for end in ends] if model.n_outputs > 1 else [""]
+        names = [f"{kind}{end}" for kind in ("mean", "std") for end in each]
     elif hasattr(model.whole, "predict_proba"):
         names = ["class", *(f"probability_{label}" for label in model.labels)]
     else:
@@ -109,9 +111,8 @@ def _predictions(model: Model, X: Any) -> pd.DataFrame:
 
 def _columns(model: Model, rows: Any) -> pd.DataFrame:
     found = predicted(model.whole, rows, classes=model.classes)
-    probabilities = found.pop("proba", np.empty((len(rows), 0)))
-    each = {f"p{place}": column for place, column in enumerate(probabilities.T)}
-    return pd.DataFrame({**found, **each})
+    columns = (column for each in found.values() for column in np.atleast_2d(each.T))
+    return pd.DataFrame(dict(enumerate(columns)))
 
 
 def _joined(kept: pa.Table | None, new: pd.DataFrame, names: list[str]) -> pa.Table:

@@ -11,7 +11,7 @@ import pandas as pd
 
 from relvec.cli.choices import MODELS, Choices
 from relvec.cli.columns import Columns
-from relvec.cli.comparing import on_folds
+from relvec.cli.comparing import on_folds, rarest
 from relvec.cli.exits import Problem, listed
 from relvec.cli.held_out import Known, known_rows
 from relvec.cli.models import Model, loaded
@@ -24,6 +24,7 @@ from relvec.cli.training import Data
 from relvec.model_file import read_limited, unpacked
 from relvec.report import Origin, make_report
 from relvec.report.page import check_installed, is_report
+from relvec.typing import AnyArray
 
 _FOLDS = 5
 _MOST_COMPARED = 2000  # rows, so that the slowest takes a minute or so
@@ -92,8 +93,7 @@ def report_to_file(output: Output, files: Files, wanted: Wanted) -> dict[str, An
 
 def _remarks(model: Model, X: Any) -> list[str]:
     unknown = Unknown()
-    if model.names is not None:
-        unknown.add(model.unknown_texts(X))
+    unknown.add(model.unknown_texts(X))
     return unknown.remarks()
 
 
@@ -119,8 +119,7 @@ def _data(model: Model, frame: pd.DataFrame, target: str | None) -> Data:
 
 
 def _check_one_output(model: Model) -> None:
-    coefficients = np.ndim(model.estimator.dual_coef_)
-    if not model.classes and coefficients > 1:
+    if model.n_outputs > 1:
         raise Problem(
             "the model predicts several targets, and a report is of one: fit a model "
             "for each, and write a report for each"
@@ -182,14 +181,9 @@ def _command(files: Files, wanted: Wanted, target: str) -> str:
 def _comparison(output: Output, model: Model, data: Data, seed: int) -> dict[str, Any]:
     """Other models on the same folds of the table, or of some of its rows."""
     number = len(data)
-    if number > _MOST_COMPARED:
-        rng = np.random.default_rng(seed)
-        some = rng.choice(number, _MOST_COMPARED, replace=False)
-        data = data.rows(np.sort(some))
-    choices, rarest = Choices(impute=model.imputes, seed=seed), len(data)
-    if data.target.classes:
-        rarest = int(np.unique(data.target.values, return_counts=True)[1].min())
-    folds = min(_FOLDS, rarest)  # each has rows of all classes
+    data = data.rows(_some(data, seed))
+    choices = Choices(impute=model.imputes, seed=seed)
+    folds = min(_FOLDS, rarest(data))  # each has rows of all classes
     if folds < 2:
         raise Problem(
             "a class has a single row, too few to compare models by folds: add rows of "
@@ -198,8 +192,25 @@ def _comparison(output: Output, model: Model, data: Data, seed: int) -> dict[str
     text = (
         f"Other models with their usual settings, on {len(data):,} of {number:,} rows: "
         f"means over {folds} folds that are the same for all, seconds those of a fit. "
-        "RVM is what relvec fit fits; a GP sees 1,000 rows at most. relvec compare "
-        "shows the same."
+        "RVM is what relvec fit fits; a GP sees 1,000 rows at most."
     )
+    if len(data) == number and folds == _FOLDS:
+        text += " relvec compare shows the same."
     rows = on_folds(output, data, choices, folds, MODELS)
     return {"comparison": rows, "comparison_text": text}
+
+
+def _some(data: Data, seed: int) -> AnyArray:
+    """Rows to compare models on; of rare classes as many as there are folds."""
+    share = _MOST_COMPARED / len(data)
+    if share >= 1:
+        return np.arange(len(data))
+    groups: AnyArray = np.zeros(len(data), dtype=int)
+    if data.target.classes:
+        groups = pd.factorize(data.target.values)[0]
+    rng = np.random.default_rng(seed)
+    chosen = [
+        rng.permutation(rows)[: max(round(share * len(rows)), _FOLDS)]
+        for rows in (np.flatnonzero(groups == group) for group in np.unique(groups))
+    ]
+    return np.sort(np.concatenate(chosen))

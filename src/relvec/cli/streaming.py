@@ -14,7 +14,7 @@ from relvec.cli.choices import Choices
 from relvec.cli.columns import left
 from relvec.cli.exits import Problem
 from relvec.cli.headers import column_names
-from relvec.cli.targets import Target, as_target
+from relvec.cli.targets import Target, as_target, whole
 from relvec.cli.training import LEAST, UNWATCHED, Trained, estimator, remarks
 from relvec.data import Block, RowBlocks, scan
 from relvec.typing import AnyArray
@@ -115,7 +115,9 @@ def _scaled(blocks: Iterator[Block], scaler: Any, known: Target) -> Iterator[Blo
 
 def _as_known(values: AnyArray | None, known: Target) -> AnyArray:
     assert values is not None
-    return values if known.classes else values.astype(np.float64)
+    if not known.classes:
+        return values.astype(np.float64)
+    return whole(values) if known.values.dtype.kind == "i" else values
 
 
 def _gathered(source: _Source, known: Target) -> tuple[pd.DataFrame, Target]:

@@ -1,4 +1,4 @@
-"""Tables from files and to files, whole."""
+"""Tables from files, whole."""
 
 import gzip
 import warnings

@@ -48,7 +48,7 @@ def observed(frame: pd.DataFrame, name: str, labels: list[Any]) -> Target:
     values, known = _values(column), np.asarray(labels)
     text = values.dtype.kind not in "biuf"
     if labels and known.dtype.kind in "UTO":
-        values, text = np.asarray([str(value) for value in _whole(values)]), False
+        values, text = np.asarray([str(value) for value in whole(values)]), False
     if not labels and text:
         raise Problem(
             f"the target {name!r} is text ({str(values[0])!r} in row 1), and the model "
@@ -56,7 +56,7 @@ def observed(frame: pd.DataFrame, name: str, labels: list[Any]) -> Target:
         )
     if not labels:
         return Target(name, as_numbers(column, name), classes=False)
-    values = _whole(values)
+    values = whole(values)
     unknown = np.full(len(values), True) if text else ~np.isin(values, known)
     if unknown.any():
         cell, shown = values[unknown].tolist()[0], listed(map(repr, known.tolist()))
@@ -73,7 +73,7 @@ def as_target(name: str, values: AnyArray, task: str | None) -> Target:
     if found == REGRESSION:
         return Target(name, _as_real(name, values), classes=False)
     check_classes(name, values)
-    return Target(name, _whole(values), classes=True)
+    return Target(name, whole(values), classes=True)
 
 
 def guessed(values: AnyArray) -> str:
@@ -141,7 +141,7 @@ def _as_real(name: str, values: AnyArray) -> AnyArray:
     return as_numbers(pd.Series(values), name)
 
 
-def _whole(values: AnyArray) -> AnyArray:
+def whole(values: AnyArray) -> AnyArray:
     """Labels such as 1.0 as the whole numbers that they are."""
     if values.dtype.kind == "f" and np.all(values == np.floor(values)):
         return values.astype(np.int64)

@@ -9,6 +9,7 @@ from scipy.sparse import issparse
 
 from relvec.chance import generator
 from relvec.plots.subject import Subject
+from relvec.report.scores import predicted
 from relvec.typing import AnyArray, Array, Indices
 
 _MOST = 20_000  # rows that are predicted: shares are known to half a percent by then
@@ -75,7 +76,8 @@ class Case:
 
     def predicted(self) -> dict[str, AnyArray]:
         """What the model says of the rows that it is tried on, by name."""
-        parts = [_predicted(self.subject.model, seen) for seen in self._seen()]
+        model, classes = self.subject.model, self.labels is not None
+        parts = [predicted(model, seen, classes=classes) for seen in self._seen()]
         return {
             name: np.concatenate([part[name] for part in parts]) for name in parts[0]
         }
@@ -103,16 +105,6 @@ def drawn(numbers: Indices, most: int = _DRAWN) -> Indices:
     if len(numbers) <= most:
         return np.arange(len(numbers))
     return np.sort(generator(0).choice(len(numbers), most, replace=False))
-
-
-def _predicted(model: Any, seen: Any) -> dict[str, AnyArray]:
-    if not hasattr(model, "classes_"):
-        mean, std = model.predict(seen, return_std=True)
-        return {"mean": mean, "std": std}
-    if not hasattr(model, "predict_proba"):
-        return {"class": model.predict(seen)}
-    shares = model.predict_proba(seen)
-    return {"class": model.classes_[shares.argmax(axis=1)], "proba": shares}
 
 
 def _check_rows(X: Any, y: AnyArray) -> None:

@@ -36,10 +36,13 @@ def _confusion(case: Case, found: dict[str, AnyArray]) -> Section:
     blocks.append(_by_class(labels, counts))
     if "proba" in found:
         blocks += _worst(case, found)
-    text = (
-        "How often each class was predicted where another, or it itself, was observed."
+    title, text = (
+        "Confusion matrix",
+        "How often each class was predicted where another, or it itself, was observed.",
     )
-    return Section("confusion", "Confusion matrix", text, tuple(blocks))
+    if len(labels) > _MOST_CLASSES:
+        title, text = "Classes", "How often each was observed, predicted, and right."
+    return Section("confusion", title, text, tuple(blocks))
 
 
 def _by_class(labels: tuple[str, ...], counts: AnyArray) -> Table:

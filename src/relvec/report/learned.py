@@ -20,6 +20,7 @@ from relvec.typing import AnyArray, Array
 _QUANTITIES = ("log_evidence", "n_vectors", "noise_std")
 _MOST_FEATURES = 20  # of a figure; the table has all of them
 _MOST_CLASSIFIERS = 7  # with colours of their own
+_MOST_NAMED = 8  # classes, beyond which their names would hide the map
 _GRID = 80  # places along each side of a map
 
 
@@ -98,8 +99,11 @@ def map_section(case: Case) -> Section | None:
         )
         display.ax_.set(xlabel=short(case.names[0]), ylabel=short(case.names[1]))
         legend = display.ax_.get_legend()
-        for label in [] if legend is None else legend.get_texts():
-            label.set_text(short(label.get_text()))
+        if legend is not None and case.labels is not None:
+            for label in legend.get_texts():
+                label.set_text(short(label.get_text()))
+            if len(case.labels) > _MOST_NAMED:
+                legend.remove()
         if display.colorbar_ is not None:
             display.colorbar_.set_label(meaning)
 

@@ -1,4 +1,6 @@
-"""How good predictions are, in the figures of the field."""
+"""What models predict, and how good it is, in the figures of the field."""
+
+from typing import Any
 
 import numpy as np
 from sklearn.metrics import log_loss
@@ -6,6 +8,29 @@ from sklearn.metrics import log_loss
 from relvec.typing import AnyArray, Array
 
 _WITHIN = 1.96  # deviations that 95 % of a normal distribution are within
+
+
+def predicted(model: Any, X: Any, *, classes: bool) -> dict[str, AnyArray]:
+    """What a model says of rows, by name; deviations and probabilities if it can."""
+    if not classes:
+        try:
+            mean, std = model.predict(X, return_std=True)
+        except TypeError:  # of others than ours
+            return {"mean": np.asarray(model.predict(X))}
+        return {"mean": mean, "std": std}
+    if not hasattr(model, "predict_proba"):
+        return {"class": np.asarray(model.predict(X))}
+    probabilities = np.asarray(model.predict_proba(X))
+    labels = np.asarray(model.classes_)
+    return {"class": labels[probabilities.argmax(axis=1)], "proba": probabilities}
+
+
+def guess_scores(known: AnyArray, y: AnyArray, *, classes: bool) -> dict[str, float]:
+    """The error of whoever says the mean, or the most frequent class, of every row."""
+    if not classes:
+        return {"rmse": float(np.sqrt(np.mean((y - known.mean()) ** 2)))}
+    labels, counts = np.unique(known, return_counts=True)
+    return {"error": float(np.mean(y != labels[counts.argmax()]))}
 
 
 def number_scores(y: Array, mean: Array, std: Array | None) -> dict[str, float | None]:

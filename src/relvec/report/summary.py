@@ -6,7 +6,7 @@ from relvec.notebook import fitted_lines
 from relvec.report.blocks import Cell, Facts, Section, Table, plain
 from relvec.report.case import Case
 from relvec.report.provenance import Origin
-from relvec.report.scores import class_scores, number_scores
+from relvec.report.scores import class_scores, guess_scores, number_scores
 from relvec.typing import AnyArray
 
 _MEANINGS = {
@@ -31,7 +31,8 @@ def summary_section(
     case: Case, scores: dict[str, float | None], origin: Origin
 ) -> Section:
     """Facts of the model, and scores beside those of a guess."""
-    guess = _guess(case)
+    known = case.y[case.fitted] if len(case.fitted) else case.y
+    guess = guess_scores(known, case.observed, classes=case.labels is not None)
     rows = tuple(
         (_MEANINGS[name][0], value, guess.get(name), _MEANINGS[name][1])
         for name, value in scores.items()
@@ -45,6 +46,8 @@ def summary_section(
         else "Scores are of all rows given; those that the model was fitted to flatter "
         "it."
     )
+    if len(case.tried) < len(case.y if case.held_out is None else case.held_out):
+        text += f" {len(case.tried):,} of them, drawn by chance, are tried."
     return Section("summary", "Summary", text, (Facts(_facts(case)), table))
 
 
@@ -67,12 +70,3 @@ def _facts(case: Case) -> dict[str, Cell]:
     if "log evidence" in found:  # to the hundredth, since differences count
         found["log evidence"] = f"{model.log_evidence_:,.2f}".replace("-", "−")
     return {name: plain(value) for name, value in found.items()}
-
-
-def _guess(case: Case) -> dict[str, float]:
-    """The error of saying the mean, or the most frequent class, of every row."""
-    known = case.y[case.fitted] if len(case.fitted) else case.y
-    if case.labels is None:
-        return {"rmse": float(np.sqrt(np.mean((case.observed - known.mean()) ** 2)))}
-    labels, counts = np.unique(known, return_counts=True)
-    return {"error": float(np.mean(case.observed != labels[counts.argmax()]))}

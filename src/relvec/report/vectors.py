@@ -1,11 +1,16 @@
 """The section about a model's vectors: which rows they are, and what they weigh."""
 
+from typing import TypeAlias
+
 import numpy as np
 
 from relvec.plots.subject import rows_among
 from relvec.report.blocks import Cell, Section, Table, plain
 from relvec.report.case import Case
 from relvec.typing import AnyArray, Array, Indices
+
+# A feature may have any name, that of a column about weights as well.
+Column: TypeAlias = tuple[str, list[Cell]]
 
 _MOST = 200  # vectors, those of the largest weights
 _MOST_VALUES = 12  # features whose values are beside the weights
@@ -21,18 +26,16 @@ def vectors_section(case: Case) -> Section | None:
         return _features(case, weights)
     rows = vector_rows(case)
     order = _heaviest(weights)
-    columns, cells = _weights(case, weights)
-    table = {"row": [int(at) + 1 if at >= 0 else None for at in rows]}
-    values: dict[str, list[Cell]] = dict(zip(columns, cells, strict=True))
+    columns: list[Column] = [("row", [int(at) + 1 if at >= 0 else None for at in rows])]
+    columns += _weights(case, weights)
     if (rows >= 0).any():
-        values |= _of_rows(case, rows)
-    every = {**table, **values}
-    name = case.subject.kind_of_vectors
+        columns += _of_rows(case, rows)
+    name = case.subject.kind_of_vectors.capitalize()
     return Section(
         "vectors",
-        name.capitalize(),
+        name,
         _text(case, rows, len(order)),
-        (Table(name.capitalize(), tuple(every), _picked(every.values(), order)),),
+        (_table(name, columns, order),),
     )
 
 
@@ -56,7 +59,7 @@ def _heaviest(weights: Array) -> Indices:
     return np.argsort(-np.abs(weights).max(axis=0), kind="stable")[:_MOST]
 
 
-def _weights(case: Case, weights: Array) -> tuple[list[str], list[list[Cell]]]:
+def _weights(case: Case, weights: Array) -> list[Column]:
     """One column, or one for each class or classifier if they are few."""
     if len(weights) == 1:
         names = ["weight"]
@@ -68,26 +71,28 @@ def _weights(case: Case, weights: Array) -> tuple[list[str], list[list[Cell]]]:
         names = [f"weight, classifier {k}" for k in range(len(weights))]
     else:
         names = [f"weight, {label}" for label in case.labels]
-    return names, [[plain(each) for each in row] for row in weights]
+    cells = [[plain(each) for each in row] for row in weights]
+    return list(zip(names, cells, strict=True))
 
 
-def _of_rows(case: Case, rows: Indices) -> dict[str, list[Cell]]:
+def _of_rows(case: Case, rows: Indices) -> list[Column]:
     """What was observed, and the features if they are few."""
-    found: dict[str, AnyArray] = {f"observed {case.target}": case.y}
+    found: list[tuple[str, AnyArray]] = [(f"observed {case.target}", case.y)]
     if np.shape(case.X)[1] <= _MOST_VALUES:
         for place, name in enumerate(case.names):
             column = case.X.iloc[:, place] if hasattr(case.X, "iloc") else None
             values = case.X[:, place] if column is None else column.to_numpy()
-            found[name if name not in found and name != "row" else f"{name} "] = values
-    return {
-        name: [plain(values[at]) if at >= 0 else None for at in rows]
-        for name, values in found.items()
-    }
+            found.append((name, values))
+    return [
+        (name, [plain(values[at]) if at >= 0 else None for at in rows])
+        for name, values in found
+    ]
 
 
-def _picked(columns: object, order: Indices) -> tuple[tuple[Cell, ...], ...]:
-    every = list(columns)  # type: ignore[call-overload]
-    return tuple(tuple(column[at] for column in every) for at in order)
+def _table(caption: str, columns: list[Column], order: Indices) -> Table:
+    names, cells = zip(*columns, strict=True)
+    rows = tuple(tuple(column[at] for column in cells) for at in order)
+    return Table(caption, names, rows)
 
 
 def _text(case: Case, rows: Indices, number: int) -> str:
@@ -107,10 +112,8 @@ def _features(case: Case, weights: Array) -> Section:
     """A model without a kernel weighs the features themselves."""
     names = case.subject.seen_names(int(case.subject.model.n_features_in_))
     number = case.subject.model.relevance_
-    columns, cells = _weights(case, weights)
-    every = [[names[at] for at in number], *cells]
+    features: Column = ("feature", [names[at] for at in number])
+    columns = [features, *_weights(case, weights)]
     text = f"The model has no kernel: it weighs {len(number)} features themselves."
-    table = Table(
-        "Relevant features", ("feature", *columns), _picked(every, _heaviest(weights))
-    )
+    table = _table("Relevant features", columns, _heaviest(weights))
     return Section("vectors", "Relevant features", text, (table,))

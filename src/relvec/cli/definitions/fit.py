@@ -5,11 +5,9 @@ from pathlib import Path
 
 import rich_click as click
 
-from relvec.cli.choices import KERNELS
+from relvec.cli.choices import EVERY_STEP, KERNELS
 from relvec.cli.options import FILE, Source, with_source
 from relvec.cli.output import Output, with_output
-
-_EVERY_STEP = 10  # of a search is told, and not every tenth
 
 
 @click.command(
@@ -67,7 +65,7 @@ def fit(
     """
     from relvec.cli.fitting import fit_to_file
 
-    verbose = _EVERY_STEP if output.lively else 0
+    verbose = EVERY_STEP if output.lively else 0
     choices = replace(
         source.choices,
         kernel=kernel,

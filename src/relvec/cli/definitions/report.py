@@ -7,6 +7,7 @@ import rich_click as click
 
 from relvec.cli.options import FILE, column_completed
 from relvec.cli.output import Output, with_output
+from relvec.cli.places import check_readable
 
 
 @click.command(
@@ -67,6 +68,7 @@ def report(
     """
     from relvec.cli.reporting import Files, Wanted, check_place, report_to_file
 
+    check_readable(model)
     page = model.with_suffix(".html") if path is None else path
     check_place(page, model, data, force=force)
     output.summary(report_to_file(output, Files(model, data, page), Wanted(**wanted)))
