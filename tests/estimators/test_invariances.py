@@ -17,7 +17,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::relvec.estimators.FitWarning")
 def regression_data(seed):
     """Continuous data without exact ties, and rows to predict."""
     rng = np.random.default_rng(seed)
-    n_samples, n_features = int(rng.integers(12, 45)), int(rng.integers(1, 5))
+    n_samples, n_features = int(rng.integers(12, 30)), int(rng.integers(1, 5))
     X = rng.standard_normal((n_samples, n_features))
     signal = np.sin(2 * X[:, 0]) + 0.3 * X.sum(axis=1)
     y = signal + 10 ** rng.uniform(-2, 0) * rng.standard_normal(n_samples)
