@@ -79,9 +79,9 @@ PAIR = [Gaussian(1.5, columns=[0, 1]), Gaussian(0.5, columns=[2])]
 
 
 def best_share(make, kernels, X, y, **settings):
-    """The most evidence with 0, 0.2, ... 1 of the first of two kernels."""
+    """The most evidence with 0, 0.1, ... 1 of the first of two kernels."""
     one, other = kernels
-    shares = np.linspace(0, 1, 6)[1:-1]
+    shares = np.linspace(0, 1, 11)[1:-1]
     between = [s * one + (1 - s) * other for s in shares]
     kernels = (other, *between, one)
     return max(make(each, **settings).fit(X, y).log_evidence_ for each in kernels)
