@@ -46,7 +46,7 @@ ESTIMATORS = [
     RVC(kernel=None),
     RVC(gamma="scale", fit_intercept=False),
     RVC(gamma="scale", multi_class=Mrvm1(posterior="full")),
-    RVC(gamma=0.01, multi_class=Mrvm1(algorithm="published")),
+    RVC(gamma="scale", multi_class=Mrvm1(algorithm="published")),
     RVC(gamma="scale", multi_class=Softmax(priors="each"), tol=0.5),
     RVC(gamma="scale", solver=BottomUp(init="bias")),
     RVR(kernel=Matern(10.0)),
@@ -66,12 +66,12 @@ ESTIMATORS = [
     RVC(gamma="scale", multi_class=OneAgainstOne("votes")),
     RVR(kernel=[Gaussian(10.0), "linear"], kernel_learning="weights"),
     RVC(gamma="scale", multi_class="mrvm2"),
-    RVR(kernel_learning=LengthScales("width", n_restarts=1), tol=0.1),
+    RVR(kernel_learning=LengthScales("width", n_restarts=1)),
     RVR(kernel_learning=LengthScales("auto", n_restarts=1), tol=0.1),
     RVR(kernel_learning=LengthScales("adaptive", n_restarts=1), tol=0.1),
     RVR(Matern(), kernel_learning=LengthScales("adaptive-ard", n_restarts=1), tol=0.1),
     RVR(kernel_learning=Adaptive(), tol=0.1),
-    RVC(kernel_learning=LengthScales("ard", n_restarts=1), tol=0.1),
+    RVC(kernel_learning=LengthScales("ard", n_restarts=1)),
     RVC(
         kernel_learning=LengthScales("width", n_restarts=1), multi_class="ovr", tol=0.1
     ),
