@@ -19,7 +19,7 @@ distributed = pytest.importorskip("distributed")
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
 
-ROWS, CHUNK = 600, 150
+ROWS, CHUNK = 1200, 300
 
 
 @pytest.fixture(scope="module")
@@ -99,7 +99,7 @@ def test_a_killed_worker_changes_nothing(client, tmp_path, partition):
     dX, dy = collections(X, y)
     model = RVR(gamma=1 / 9, partition=partition)
     if partition is not None:
-        model.set_params(partition_size=75)
+        model.set_params(partition_size=150)
     whole = clone(model).fit(dX, dy)
     marker = tmp_path / "killed"
     kill = partial(killing, marker=marker)
@@ -140,7 +140,7 @@ def test_a_slow_worker_changes_nothing(client):
 
 def test_chunks_of_different_sizes_and_an_empty_one(client):
     X, y = rows()
-    cuts = [(0, 100), (100, 100), (100, 350), (350, ROWS)]
+    cuts = [(0, 100), (100, 100), (100, 700), (700, 1200)]
     delayed = [dask.delayed((X[a:b], y[a:b])) for a, b in cuts]
     several = da.concatenate(
         [da.from_array(X[a:b], chunks=(max(b - a, 1), 1)) for a, b in cuts if b > a]
