@@ -24,7 +24,7 @@ def test_the_noise_is_found_and_more_rows_help(noise):
     """With 3000 rows a search by parts begins; 1e-3 used to be found as 3e-2."""
     test = np.random.default_rng(1).uniform(-1, 1, (1000, 2))
     errors = []
-    for n_rows in (1000, 3000, 8000):
+    for n_rows in (1500, 3000, 12_000):
         model = RVR(gamma="scale").fit(*plane(n_rows, noise))
         assert 0.8 < model.history_["noise_std"][-1] / noise < 1.2
         assert 0.8 < np.sqrt(model.noise_variance_) / noise < 1.3
