@@ -83,3 +83,15 @@ def test_many_lost_classes_are_counted():
     labels[::34] = np.arange(2, 11)
     with pytest.warns(FitWarning, match=r"class 6 \(1 of 300 rows\) and 3 more: "):
         RVC(multi_class="mrvm1", gamma=0.05).fit(X, labels)
+
+
+@pytest.mark.filterwarnings("ignore::relvec.estimators.FitWarning")
+def test_classes_that_nothing_tells_apart_are_the_first_everywhere():
+    """Probabilities of a third each differ by rounding, and not from row to row."""
+    X = 3 * np.random.RandomState(0).uniform(size=(20, 3))
+    y = X[:, 0].astype(int)
+    model = RVC(kernel=[Gaussian(2.0), Gaussian(10.0)]).fit(X, y)
+    assert model.status_.name == "EMPTY"
+
+    one_by_one = np.concatenate([model.predict(row[None]) for row in X])
+    assert set(one_by_one) == set(model.predict(X)) == {0}

@@ -10,6 +10,7 @@ from scipy.stats import t as student_t
 
 from relvec.likelihoods.student_t_integral import central_quantile
 from relvec.parameters import check_fraction
+from relvec.precision import ROUNDING
 from relvec.typing import AnyArray, Array
 
 # Of the logarithm of a rate: less is none, and with more the upper quantiles of a gamma
@@ -124,7 +125,9 @@ class ClassPrediction:
     @property
     def predicted(self) -> AnyArray:
         """(n_rows,) labels; the first of those that are equally probable."""
-        return self.labels[np.argmax(self.probabilities, axis=1)]
+        p = self.probabilities
+        largest = p.max(axis=1, keepdims=True)
+        return self.labels[np.argmax(p >= largest * (1 - ROUNDING), axis=1)]
 
 
 @dataclass(frozen=True)

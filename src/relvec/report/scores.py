@@ -18,11 +18,10 @@ def predicted(model: Any, X: Any, *, classes: bool) -> dict[str, AnyArray]:
         except TypeError:  # of others than ours
             return {"mean": np.asarray(model.predict(X))}
         return {"mean": mean, "std": std}
-    if not hasattr(model, "predict_proba"):
-        return {"class": np.asarray(model.predict(X))}
-    probabilities = np.asarray(model.predict_proba(X))
-    labels = np.asarray(model.classes_)
-    return {"class": labels[probabilities.argmax(axis=1)], "proba": probabilities}
+    found = {"class": np.asarray(model.predict(X))}
+    if hasattr(model, "predict_proba"):
+        found["proba"] = np.asarray(model.predict_proba(X))
+    return found
 
 
 def guess_scores(known: AnyArray, y: AnyArray, *, classes: bool) -> dict[str, float]:
