@@ -35,7 +35,7 @@ async function start(manifest) {
   const python = await loadPyodide({ indexURL: RUNTIME, packageBaseUrl: RUNTIME, packages: PACKAGES });
   tell("progress", { what: "import" });
   const script = await fetch(new URL("playground.py", import.meta.url));
-  python.FS.writeFile("/home/pyodide/playground.py", await script.text());
+  python.FS.writeFile("playground.py", await script.text());
   const playground = python.pyimport("playground");
   playground.warm_up();
   return playground.answer;

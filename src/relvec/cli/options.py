@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import reduce, wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import rich_click as click
 
@@ -15,6 +15,7 @@ from relvec.cli.places import is_table
 
 # Commands look for themselves, to say what to do.
 FILE: Any = click.Path(path_type=Path, readable=False)
+Option: TypeAlias = Callable[[Callable[..., None]], Callable[..., None]]
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,21 @@ def column_completed(
     return [name for name in names if name.startswith(begun)]
 
 
-_OPTIONS = (
+def holdout_option(text: str) -> Option:
+    """Of all who split rows as ``relvec fit`` does."""
+    share = click.FloatRange(0, 1, max_open=True)
+    return click.option(
+        "--holdout", type=share, default=0.2, show_default=True, help=text
+    )
+
+
+def seed_option(text: str) -> Option:
+    """Of all who draw."""
+    seeds = click.IntRange(0, 2**32 - 1)
+    return click.option("--seed", type=seeds, default=0, show_default=True, help=text)
+
+
+_OPTIONS: tuple[Option, ...] = (
     click.argument("data", type=FILE),
     click.option(
         "--target",
@@ -72,13 +87,7 @@ _OPTIONS = (
         show_default=True,
         help="Most different texts of a column.",
     ),
-    click.option(
-        "--seed",
-        type=click.IntRange(0, 2**32 - 1),
-        default=0,
-        show_default=True,
-        help="For whatever is drawn by chance.",
-    ),
+    seed_option("For whatever is drawn by chance."),
 )
 
 
@@ -100,4 +109,5 @@ def with_source(command: Callable[..., None]) -> Callable[..., None]:
         choices = Choices(task, "auto", drop, impute, max_categories, seed)
         command(*args, source=Source(data, target, choices), **given)
 
-    return reduce(lambda made, option: option(made), reversed(_OPTIONS), inner)
+    made: Callable[..., None] = inner
+    return reduce(lambda made, option: option(made), reversed(_OPTIONS), made)

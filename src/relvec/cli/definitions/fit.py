@@ -6,7 +6,7 @@ from pathlib import Path
 import rich_click as click
 
 from relvec.cli.choices import EVERY_STEP, KERNELS
-from relvec.cli.options import FILE, Source, with_source
+from relvec.cli.options import FILE, Source, holdout_option, with_source
 from relvec.cli.output import Output, with_output
 
 
@@ -24,12 +24,8 @@ from relvec.cli.output import Output, with_output
     show_default=True,
     help="How predictions vary; its length scales are learned.",
 )
-@click.option(
-    "--holdout",
-    type=click.FloatRange(0, 1, max_open=True),
-    default=0.2,
-    show_default=True,
-    help="Share of rows that the model is tried on and not fitted to; 0 is none.",
+@holdout_option(
+    "Share of rows that the model is tried on and not fitted to; 0 is none."
 )
 @click.option(
     "--refit",

@@ -5,7 +5,7 @@ from typing import Any
 
 import rich_click as click
 
-from relvec.cli.options import FILE, column_completed
+from relvec.cli.options import FILE, column_completed, holdout_option, seed_option
 from relvec.cli.output import Output, with_output
 from relvec.cli.places import check_readable
 
@@ -28,20 +28,8 @@ from relvec.cli.places import check_readable
     help="Where the report goes; by default beside MODEL, ending in .html.",
 )
 @click.option("--title", help="Of the page.")
-@click.option(
-    "--holdout",
-    type=click.FloatRange(0, 1, max_open=True),
-    default=0.2,
-    show_default=True,
-    help="As fit was told, to find the rows again that it held out.",
-)
-@click.option(
-    "--seed",
-    type=click.IntRange(0, 2**32 - 1),
-    default=0,
-    show_default=True,
-    help="As fit was told, and for whatever is drawn by chance.",
-)
+@holdout_option("As fit was told, to find the rows again that it held out.")
+@seed_option("As fit was told, and for whatever is drawn by chance.")
 @click.option(
     "--compare/--no-compare",
     default=False,
