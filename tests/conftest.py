@@ -12,6 +12,16 @@ settings.register_profile("free", deadline=None, max_examples=500)
 settings.load_profile(os.environ.get("RELVEC_HYPOTHESIS", "relvec"))
 
 
+def pytest_collection_modifyitems(config, items):
+    """Leave out what takes minutes, unless it is asked for by its marker."""
+    if "coverage" in config.getoption("markexpr"):
+        return
+    asked_for = pytest.mark.skip(reason="takes minutes: ask for it by -m coverage")
+    for item in items:
+        if item.get_closest_marker("coverage"):
+            item.add_marker(asked_for)
+
+
 def _data_folder() -> Path:
     """Where the papers' data sets are: RELVEC_DATA, or beside the checkout."""
     beside = Path(__file__).parents[2] / "shared" / "data"

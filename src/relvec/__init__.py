@@ -12,7 +12,14 @@ if TYPE_CHECKING:
     from relvec.kernel_search import Adaptive, LengthScales
     from relvec.lssvm import LeastSquaresModel, Tuning
     from relvec.model_file import ModelFileError
-    from relvec.modelling import FittedModel, Mrvm1, OneAgainstOne, Softmax, StudentT
+    from relvec.modelling import (
+        Calibration,
+        FittedModel,
+        Mrvm1,
+        OneAgainstOne,
+        Softmax,
+        StudentT,
+    )
     from relvec.partition import Incremental, SplitMerge, WorkingSet
     from relvec.persistence import load, save
     from relvec.verification import verify
@@ -26,6 +33,7 @@ __all__ = [
     "RVR",
     "Adaptive",
     "BottomUp",
+    "Calibration",
     "FitWarning",
     "FittedModel",
     "Hyperprior",
@@ -60,7 +68,14 @@ _ROOMS = {
     "kernel_search": ("Adaptive", "LengthScales"),
     "lssvm": ("LeastSquaresModel", "Tuning"),
     "model_file": ("ModelFileError",),
-    "modelling": ("FittedModel", "Mrvm1", "OneAgainstOne", "Softmax", "StudentT"),
+    "modelling": (
+        "Calibration",
+        "FittedModel",
+        "Mrvm1",
+        "OneAgainstOne",
+        "Softmax",
+        "StudentT",
+    ),
     "partition": ("Incremental", "SplitMerge", "WorkingSet"),
     "persistence": ("load", "save"),
     "verification": ("verify",),

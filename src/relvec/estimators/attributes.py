@@ -5,6 +5,7 @@ from typing import Any
 # Only some fits have these; the next fit takes them back.
 OPTIONAL = (
     "accumulated_",
+    "calibration_",
     "degrees_of_freedom_",
     "dispersion_",
     "estimators_",
@@ -32,6 +33,7 @@ def fitted_attributes(model: Any) -> dict[str, Any]:
         "kernel_history_": model.learned.history,
         "length_scales_": model.learned.length_scales,
         "feature_relevance_": model.learned.feature_relevance,
+        "calibration_": model.calibration,
     }
     parts = model.partition
     if parts is not None:

@@ -30,6 +30,7 @@ from relvec.modelling import (
     PairwiseModel,
     Specification,
     TrainingRows,
+    checked_fit,
     class_family,
     coupling_for,
     fit_pairwise,
@@ -119,6 +120,11 @@ warm_start, memory_budget, random_state, verbose : object
         Precision of each weight's prior; one for each class with ``"mrvm2"`` alone.
     intercept_precision_ : float or ndarray of shape (n_classes,)
         Precision of the constant's prior; infinite if the constant is not a vector.
+    calibration_ : Calibration
+        How well probabilities hold for training rows that were left out: ``method``
+        ("leave-one-out" or "folds"), ``n_rows``, ``log_loss`` and
+        ``baseline_log_loss``, that of the frequencies of the classes; means over the
+        binary models of "ovr" and "ovo". Not for blocks of which no row was drawn.
     log_evidence_ : float
         Log marginal likelihood by Laplace's approximation; of "mrvm2" a lower bound.
     n_iter_, history_, status_ : object
@@ -267,7 +273,7 @@ warm_start, memory_budget, random_state, verbose : object
             model = self._pairwise(spec, rows, classes, labels)
         else:
             data, start = family.encoded(rows, classes), self._start()
-            fit = self._fit_function(self._learning)
+            fit = checked_fit(self._fit_function(self._learning))
             model = fit(spec, data, start=start, monitor=monitor)
         remark = remark_on_lost_classes(
             model, rows, classes, labels, at_rows=spec.centres.are_rows
@@ -326,7 +332,7 @@ warm_start, memory_budget, random_state, verbose : object
             kernels = [learned] * len(kernels)
             fit_one = partial(fit_with_learned, self._fit_function(None))
         return fit_pairwise(
-            fit_one,
+            checked_fit(fit_one),
             spec,
             rows,
             classes,

@@ -150,6 +150,7 @@ class LeastSquaresMachine(KernelModel):
                 None if outcome.left_out is None else outcome.left_out.mean_square
             ),
             "tuning_history_": outcome.history,
+            "calibration_": outcome.calibration,
         }
         return {
             "model_": model,

@@ -57,6 +57,8 @@ class LSSVC(ClassifierMixin, LeastSquaresMachine):
         As in :class:`LSSVR`.
     leave_one_out_error_ : float
         Mean squared error of rows predicted by all others, of targets ±1.
+    calibration_ : Calibration
+        As in :class:`RVC`.
     n_features_in_, feature_names_in_ : object
         Of the features seen by ``fit``.
 

@@ -93,6 +93,8 @@ class LSSVR(KernelRegressor, LeastSquaresMachine):
         lower bound of it; nan for kernels that are not positive definite.
     leave_one_out_error_ : float
         Mean squared error of rows predicted by all others, where it was computed.
+    calibration_ : Calibration
+        As in :class:`RVR`, where rows were left out.
     tuning_history_ : dict of ndarray
         ``C``, ``width`` (a multiple of the kernel's length scale), ``score`` (the lower
         the better) and ``exact`` (whether by all of K or by a low rank) of all tried.

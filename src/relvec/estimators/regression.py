@@ -9,7 +9,7 @@ from relvec.estimators.incremental import IncrementalModel
 from relvec.estimators.kernel_model import KernelRegressor
 from relvec.evidence import Deadline
 from relvec.kernel_search import learns_together
-from relvec.modelling import OUTPUTS, Monitor, Targets, has_prior
+from relvec.modelling import OUTPUTS, Monitor, Targets, checked_fit, has_prior
 from relvec.parameters import check_choice, check_one_target
 
 # What outputs do not share.
@@ -185,6 +185,11 @@ default="gaussian"
         ``noise="student-t"`` those of the noise. Not of counts.
     dispersion_ : float
         For "poisson", variance of log rates beside that which the model knows of.
+    calibration_ : Calibration
+        How well predictions hold for training rows that were left out: ``method``
+        ("leave-one-out" or "folds"), ``n_rows`` and ``coverage``, the share of
+        their targets in their 90 % intervals. Not after ``partial_fit``, nor for
+        blocks of which no row was drawn.
     log_evidence_ : float
         Log marginal likelihood with all constants, in the units of ``y``; with
         ``noise="student-t"`` a lower bound of it.
@@ -369,6 +374,8 @@ default="gaussian"
         rows, values = self._training_rows(X, y, sample_weight, **checks)
         noise.check_rows(held=rows.in_memory)
         fit = noise.fitting(self._fit_function(self._learning))
+        if known is None:
+            fit = checked_fit(fit)
         specified = partial(self._specification, rows, deadline=deadline)
         if values.ndim > 1:
             return targets.fitted(fit, specified, rows, values, monitor=monitor)

@@ -11,7 +11,7 @@ of 14 tables (tuned by "loo", 5 folds).
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.optimize import brentq
@@ -21,6 +21,8 @@ from scipy.stats import t as student_t
 from relvec.likelihoods import gaussian_noise
 from relvec.lssvm.evidence import LeftOut
 from relvec.modelling import (
+    LEVEL,
+    Calibration,
     ClassDistribution,
     Regression,
     Residuals,
@@ -75,11 +77,21 @@ class RealTargets(Regression):
 
     def standardised(self, left_out: LeftOut) -> Residuals:
         """How far rows left out are off, for what they were promised."""
-        assert not isinstance(self.noise_variance, str)
-        noise, inflation = self.noise_variance, np.maximum(left_out.inflation, 1.0)
-        latent = noise * (inflation - 1)[:, None]
-        promised = self.predictive(np.zeros_like(latent), latent).std
+        promised = self._promised_to(left_out).std
         return Residuals.of(left_out.errors[:, 0], promised, left_out.weight)
+
+    def calibration_on(self, targets: Array, left_out: LeftOut) -> Calibration:
+        """What the 90 % intervals of rows left out cover."""
+        lower, upper = self._promised_to(left_out).interval(LEVEL)
+        covered = (lower <= left_out.errors[:, 0]) & (left_out.errors[:, 0] <= upper)
+        return Calibration.of_intervals("leave-one-out", covered, left_out.weight)
+
+    def _promised_to(self, left_out: LeftOut) -> TargetDistribution:
+        """The distribution of the errors of rows left out."""
+        noise: Any = self.noise_variance
+        inflation = np.maximum(left_out.inflation, 1.0)
+        latent = noise * (inflation - 1)[:, None]
+        return self.predictive(np.zeros_like(latent), latent)
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,6 +130,14 @@ class SignedClasses:
             return float(weight @ (expected - known) + _DOUBTED * doubted)
 
         return replace(self, link_variance=float(np.exp(_root(gradient))))
+
+    def calibration_on(self, targets: Array, left_out: LeftOut) -> Calibration:
+        """The log loss of rows left out."""
+        log_p = log_softmax(
+            2 / self.link_variance * self._both(targets - left_out.errors), axis=1
+        )
+        classes = np.argmax(self._both(targets), axis=1)
+        return Calibration.of_classes("leave-one-out", log_p, classes, left_out.weight)
 
     def predictive(self, mean: Array, variance: Array) -> ClassDistribution:
         """Of latent values (N, 1) or (N, K)."""

@@ -11,7 +11,7 @@ from relvec.data import RowBlocks, is_row_blocks
 from relvec.evidence import Status
 from relvec.kernels import Kernel
 from relvec.lssvm.evidence import LeftOut
-from relvec.modelling import Features, Residuals, latent_of
+from relvec.modelling import Calibration, Features, Residuals, latent_of
 from relvec.typing import AnyArray, Array, Indices
 
 
@@ -32,6 +32,7 @@ class Outcome:
     n_iter: int = 1  # systems that were solved, or steps of conjugate gradients
     history: dict[str, AnyArray] | None = None  # of tuning
     left_out: LeftOut | None = None
+    calibration: Calibration | None = None  # by the rows left out, if they are known
     remarks: tuple[str, ...] = ()
 
 
@@ -88,6 +89,11 @@ class LeastSquaresModel:
         """Of rows left out, if they are known."""
         left_out = self.fit.left_out
         return None if left_out is None else self.family.standardised(left_out)
+
+    @property
+    def calibration(self) -> Calibration | None:
+        """What rows left out say of predictions, if they are known."""
+        return self.fit.calibration
 
     @property
     def kernel(self) -> Kernel:

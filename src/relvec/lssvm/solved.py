@@ -1,6 +1,6 @@
 """What every method of solving comes to, and the model that is made of it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -46,8 +46,10 @@ class Solved:
         freedom = max(self.evidence.freedom, _LEAST_FREEDOM)
         freedom = freedom if freedom < _MANY else np.inf
         family = self.spec.family.with_noise(noise, freedom)
+        calibration = None
         if self.left_out is not None:
             family = family.calibrated_on(self.data.targets, self.left_out)
+            calibration = family.calibration_on(self.data.targets, self.left_out)
         order = np.argsort(self.indices, kind="stable")  # as a user reads them
         return LeastSquaresModel(
             basis=Basis.of(self.kernel, self.centres[order], bias=False),
@@ -59,7 +61,7 @@ class Solved:
             family=family,
             indices=self.indices[order],
             features=self.data.rows.features,
-            fit=self._outcome(),
+            fit=replace(self._outcome(), calibration=calibration),
         )
 
     def _variances(self) -> tuple[float, float]:

@@ -14,6 +14,7 @@ from relvec.model_file import expected
 from relvec.model_file.errors import ModelFileError
 from relvec.model_file.functions import (
     check_basis,
+    check_calibration,
     check_features,
     check_kernel,
     check_kernels,
@@ -84,6 +85,8 @@ def checked_fitted(model: FittedModel) -> FittedModel:
         check_surroundings(model.surroundings, n_outputs, size, n_features)
     if model.residuals is not None:
         check_residuals(model.residuals)
+    if model.calibration is not None:
+        check_calibration(model.calibration)
     if model.noise_model is not None:
         model = replace(model, noise_model=_checked_noise_model(model))
     if fit.likelihood is not None:

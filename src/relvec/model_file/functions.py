@@ -12,7 +12,7 @@ from relvec.kernels.radial import Radial
 from relvec.kernels.varying import Varying
 from relvec.model_file import expected
 from relvec.modelling import Features
-from relvec.modelling.residuals import Residuals
+from relvec.modelling.residuals import Calibration, Residuals
 from relvec.modelling.surroundings import Surroundings
 
 # Contrasts and pairs of K classes are K² numbers, which are in no file.
@@ -94,6 +94,23 @@ def check_residuals(found: Any) -> None:
     rising = np.all(np.diff(found.quantiles, axis=0, prepend=0.0) >= 0)
     if not len(found.quantiles) or not rising:
         raise expected.refuse("quantiles", "rising from zero on")
+
+
+def check_calibration(found: Any) -> None:
+    """Figures of rows left out: shares between 0 and 1, or losses."""
+    expected.is_a("calibration", found, Calibration)
+    if found.method not in {"leave-one-out", "folds"}:
+        raise expected.refuse("method of calibration", "leave-one-out or folds")
+    expected.positive("n_rows of calibration", found.n_rows)
+    several = type(found.coverage) is tuple
+    for share in found.coverage if several else [found.coverage]:
+        if share is not None or several:
+            expected.number("coverage", share, 0.0)
+            if share > 1:
+                raise expected.refuse("coverage", "from 0 to 1")
+    for name in ("log_loss", "baseline_log_loss"):
+        if getattr(found, name) is not None:
+            expected.number(name, getattr(found, name), 0.0)
 
 
 def check_kernel(kernel: Any) -> None:

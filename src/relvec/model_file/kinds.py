@@ -46,7 +46,7 @@ from relvec.modelling.families.classes import (
 from relvec.modelling.families.counts import Counts
 from relvec.modelling.families.noise_levels import NoiseLevels
 from relvec.modelling.families.probabilities import Doubt
-from relvec.modelling.residuals import Residuals
+from relvec.modelling.residuals import Calibration, Residuals
 from relvec.modelling.surroundings import Surroundings
 from relvec.partition import Incremental, SplitMerge, WorkingSet
 from relvec.posterior import CoupledPosterior, Posterior
@@ -111,6 +111,7 @@ _PARTS: dict[str, Any] = {
     "model.Pairwise": PairwiseModel,
     "model.LeastSquares": LeastSquaresModel,
     "part.Basis": Basis,
+    "part.Calibration": Calibration,
     "part.CoupledPosterior": CoupledPosterior,
     "part.Doubt": Doubt,
     "part.Features": Features,

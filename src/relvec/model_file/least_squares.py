@@ -16,6 +16,7 @@ from relvec.model_file import expected
 from relvec.model_file.consistency import check_noise
 from relvec.model_file.functions import (
     check_basis,
+    check_calibration,
     check_features,
     check_kernel,
     check_labels,
@@ -94,6 +95,8 @@ def _check_outcome(outcome: Any, n_outputs: int) -> None:
     expected.words("remarks", outcome.remarks)
     if outcome.history is not None:
         expected.history("history", outcome.history)
+    if outcome.calibration is not None:
+        check_calibration(outcome.calibration)
     if outcome.left_out is None:
         return
     left_out = expected.is_a("rows left out", outcome.left_out, LeftOut)

@@ -1,7 +1,7 @@
 """Fitting as a function: a specification and rows in, a fitted model out."""
 
 from relvec.modelling.accumulation import Accumulated
-from relvec.modelling.calibration import calibrated
+from relvec.modelling.calibration import calibrated, checked_fit
 from relvec.modelling.candidates import (
     AT_ROWS,
     AtRows,
@@ -60,7 +60,7 @@ from relvec.modelling.predictive import (
     TargetDistribution,
     variance_factor,
 )
-from relvec.modelling.residuals import Residuals
+from relvec.modelling.residuals import LEVEL, Calibration, Residuals
 from relvec.modelling.specification import Specification
 from relvec.modelling.training_rows import (
     Features,
@@ -79,12 +79,14 @@ from relvec.modelling.varying_noise import fit_varying_noise
 
 __all__ = [
     "AT_ROWS",
+    "LEVEL",
     "ONE_AGAINST",
     "OUTPUTS",
     "SINGLE_MODELS",
     "Accumulated",
     "AtRows",
     "Beginning",
+    "Calibration",
     "Candidates",
     "Centres",
     "ClassDistribution",
@@ -123,6 +125,7 @@ __all__ = [
     "check_magnitude",
     "check_noise",
     "check_summable",
+    "checked_fit",
     "class_family",
     "coupling_for",
     "equal_pairs",

@@ -31,6 +31,10 @@ class Centres(Protocol):
     def are_rows(self) -> bool:
         """Whether their indices are those of rows."""
 
+    @property
+    def at_rows(self) -> bool:
+        """Whether every function is centred on a row that is fitted."""
+
     def of(self, rows: TrainingRows) -> tuple[AnyArray, Indices]:
         """The centres and their indices; -1 for one that is no row."""
 
@@ -41,6 +45,7 @@ class AtRows:
 
     adjustable: bool = True
     are_rows = True
+    at_rows = True
 
     def of(self, rows: TrainingRows) -> tuple[AnyArray, Indices]:
         drawn = rows.sample.rows
@@ -60,6 +65,7 @@ class OnRows:
     indices: Indices
     adjustable = True
     are_rows = True
+    at_rows = True
 
     def of(self, rows: TrainingRows) -> tuple[AnyArray, Indices]:
         return self.rows, self.indices
@@ -72,6 +78,7 @@ class Given:
     centres: AnyArray
     adjustable = False
     are_rows = True
+    at_rows = False
 
     def of(self, rows: TrainingRows) -> tuple[AnyArray, Indices]:
         return self.centres, np.full(len(self.centres), -1)
@@ -86,6 +93,10 @@ class InColumns:
 
     @property
     def are_rows(self) -> bool:
+        return self.square
+
+    @property
+    def at_rows(self) -> bool:
         return self.square
 
     def of(self, rows: TrainingRows) -> tuple[AnyArray, Indices]:

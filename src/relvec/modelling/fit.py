@@ -13,6 +13,7 @@ from relvec.modelling.accumulation import Accumulated
 from relvec.modelling.calibration import calibrated, noise_has_prior
 from relvec.modelling.candidates import Candidates, held
 from relvec.modelling.families import Regression
+from relvec.modelling.families.noise import freedom_left
 from relvec.modelling.fitted import Beginning, FittedModel, KnownFunctions, Learned
 from relvec.modelling.monitor import Monitor, silent
 from relvec.modelling.same_functions import Pruned
@@ -20,10 +21,6 @@ from relvec.modelling.specification import Specification
 from relvec.modelling.training_rows import Features
 from relvec.modelling.training_set import TrainingSet
 from relvec.typing import Array, Indices
-
-# Of a noise that is estimated: from so many on Student's distribution is as good as
-# Gaussian, its intervals 1.6 % wider; with fewer than three it has no variance.
-_MANY, _LEAST_FREEDOM = 60, 3.0
 
 
 def fit(
@@ -158,8 +155,7 @@ class _Named:
 def _freedom(fit: EvidenceFit) -> float:
     """Degrees of freedom of a noise estimated from few observations."""
     spent = float(np.max(fit.posterior.effective_parameters, initial=0.0))
-    left = max(fit.n_observations - 1 - spent, _LEAST_FREEDOM)
-    return left if left < _MANY else np.inf
+    return freedom_left(fit.n_observations - 1 - spent)
 
 
 def _held(

@@ -13,7 +13,7 @@ from relvec.evidence import EvidenceFit, Status
 from relvec.kernels import Kernel
 from relvec.modelling.draws import Beyond
 from relvec.modelling.families import Family
-from relvec.modelling.residuals import Residuals
+from relvec.modelling.residuals import Calibration, Residuals
 from relvec.modelling.same_functions import Pruned, values_among
 from relvec.modelling.stacked import ROW_ENTRIES, Linear, Stack
 from relvec.modelling.surroundings import Surroundings
@@ -77,6 +77,7 @@ class FittedModel:
     partition: PartitionSummary | None = None  # if it was fitted by parts
     surroundings: Surroundings | None = None  # what is not known far from the data
     residuals: Residuals | None = None  # of rows left out, if they are known
+    calibration: Calibration | None = None  # what rows left out say of predictions
     noise_model: "FittedModel | None" = None  # of targets' variances, if these vary
 
     def __getstate__(self) -> dict[str, Any]:

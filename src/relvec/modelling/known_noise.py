@@ -15,8 +15,11 @@ from typing import Any
 
 import numpy as np
 
+from relvec.likelihoods import HeldObservations
+from relvec.modelling.calibration import checked_by_folds, described, rows_left_out
 from relvec.modelling.families import Regression
 from relvec.modelling.fitted import FittedModel
+from relvec.modelling.leave_one_out import judged
 from relvec.modelling.pairwise import Fit
 from relvec.modelling.specification import Specification
 from relvec.modelling.training_set import TrainingSet
@@ -36,6 +39,7 @@ class KnownNoise:
     noise_variance: float  # c, of a row of relative precision one
     mean_square: float  # of the standard deviations
     density_shift: float  # nats of each observation
+    variance: Array  # (N,) of each row's noise, rows as they were given
 
     @classmethod
     def of(cls, y_std: Any, sample_weight: Any) -> "KnownNoise":
@@ -64,6 +68,7 @@ class KnownNoise:
             noise_variance=float(common) * unit,
             mean_square=float(repeated @ relative / count) * unit,
             density_shift=float(shift),
+            variance=relative * unit,
         )
 
     def fitted(self, fit: Fit, spec: Specification, data: TrainingSet) -> FittedModel:
@@ -71,7 +76,25 @@ class KnownNoise:
 
         The noise of new rows is taken to be as that of those on average.
         """
-        model = fit(spec, replace(data, density_shift=self.density_shift))
+        data = replace(data, density_shift=self.density_shift)
+        model = self._described(fit(spec, data), spec, data)
+        noise = self.variance[data.rows.indices]
+        model = checked_by_folds(model, fit, spec, data, noise)
         assert isinstance(model.family, Regression)
-        noise = replace(model.family, noise_variance=self.mean_square)
-        return replace(model, family=noise)
+        family = replace(model.family, noise_variance=self.mean_square)
+        return replace(model, family=family)
+
+    def _described(
+        self, model: FittedModel, spec: Specification, data: TrainingSet
+    ) -> FittedModel:
+        """The model with what rows left out say of it.
+
+        A row is one observation of its own noise, not c/s² of them.
+        """
+        noise = self.variance[data.rows.indices]
+        weight = data.weight * noise / self.noise_variance
+        rows = replace(data, rows=replace(data.rows, weight=weight))
+        seen = judged(model, rows, columns_are_rows=spec.centres.are_rows)
+        held = HeldObservations(1 / noise[:, None])
+        left_out = rows_left_out(model, replace(seen, likelihood=held), rows)
+        return described(model, replace(left_out, noise=noise))

@@ -1,4 +1,4 @@
-"""How far rows are off that are predicted without themselves, in deviations promised.
+"""What rows that are left out tell: quantiles of residuals, coverage, log loss.
 
 Were rows left out exactly, an interval of the ⌈(n + 1)·coverage⌉-th smallest of the n
 standardised residuals |y − mean|/std, times the std of a new row, would hold its target
@@ -7,16 +7,23 @@ with this probability whatever the noise is like, as conformal prediction has it
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from scipy.special import entr
 
 from relvec.modelling.predictive import TargetDistribution
 from relvec.parameters import check_fraction
-from relvec.typing import Array
+from relvec.typing import AnyArray, Array, Indices
 
 # Of coverage, from one quantile that is kept to the next: half a per cent.
 _STEPS = 200
 _ROUNDING = 1e-9
+LEVEL = 0.9  # nominal coverage of the intervals that a calibration checks
+# Intervals are called too narrow if they miss the nominal coverage by five points and
+# by two standard errors of a share of so many rows.
+_LEAST_SHORTFALL, _STANDARD_ERRORS = 0.05, 2.0
+_LEAST_LOSS = 1.0  # nats of all rows together: less is no evidence for anything
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,3 +68,133 @@ class Residuals:
         """Bounds between which such a share of targets lies."""
         half = self.quantile(coverage) * found.std
         return found.mean - half, found.mean + half
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """How well the predictions of a model hold for training rows that were left out.
+
+    Numbers have a coverage and classes have log losses; the others are None.
+    """
+
+    method: str  # "leave-one-out", in closed form; or "folds", each fitted again
+    n_rows: float  # rows that were left out, each as often as it counts
+    # Share of the targets in their 90 % intervals; of several outputs one each.
+    coverage: float | tuple[float, ...] | None = None
+    # Mean of minus the log probability of a row's class, by the model and by the
+    # frequencies of the classes.
+    log_loss: float | None = None
+    baseline_log_loss: float | None = None
+
+    @classmethod
+    def of_intervals(
+        cls, method: str, covered: AnyArray, weight: Array
+    ) -> "Calibration":
+        """Count the rows (N,) or (N, outputs) whose targets lie in their intervals."""
+        share = np.average(covered, axis=0, weights=weight)
+        several = np.ndim(share) > 0
+        coverage = tuple(share.tolist()) if several else float(share)
+        return cls(method, float(weight.sum()), coverage=coverage)
+
+    @classmethod
+    def of_classes(
+        cls, method: str, log_p: Array, classes: Indices, weight: Array
+    ) -> "Calibration":
+        """Average the log probabilities (N, K) of the classes (N,) of the rows."""
+        total = float(weight.sum())
+        frequencies = np.bincount(classes, weight, log_p.shape[1]) / total
+        own = log_p[np.arange(len(log_p)), classes]
+        return cls(
+            method,
+            total,
+            log_loss=-float(weight @ own) / total,
+            baseline_log_loss=float(entr(frequencies).sum()),
+        )
+
+    @classmethod
+    def of_models(cls, each: Sequence["Calibration | None"]) -> "Calibration | None":
+        """Join those of several models: a coverage for each, or mean log losses."""
+        known = [one for one in each if one is not None]
+        if not known or len(known) < len(each):
+            return None
+        methods = {one.method for one in known}
+        method = "folds" if "folds" in methods else known[0].method
+        n_rows = min(one.n_rows for one in known)
+        if known[0].coverage is not None:
+            coverage = np.concatenate([one.shares for one in known]).tolist()
+            return cls(method, n_rows, coverage=tuple(coverage))
+        losses = [(one.log_loss, one.baseline_log_loss) for one in known]
+        loss, baseline = np.mean(np.array(losses, dtype=np.float64), axis=0)
+        return cls(
+            method, n_rows, log_loss=float(loss), baseline_log_loss=float(baseline)
+        )
+
+    @property
+    def shares(self) -> Array:
+        """The coverage of each output (outputs,); empty for classes."""
+        known = self.coverage is not None
+        return np.atleast_1d(np.asarray(self.coverage)) if known else np.empty(0)
+
+    @property
+    def too_narrow(self) -> bool:
+        """Whether intervals cover clearly less than 90 % of the rows left out."""
+        error = np.sqrt(LEVEL * (1 - LEVEL) / self.n_rows)
+        missed = LEVEL - float(np.min(self.shares, initial=1.0))
+        return bool(missed > max(_LEAST_SHORTFALL, _STANDARD_ERRORS * error))
+
+    @property
+    def no_better_than_frequencies(self) -> bool:
+        """Whether the frequencies of the classes predict rows left out better."""
+        if self.log_loss is None or self.baseline_log_loss is None:
+            return False
+        return self.n_rows * (self.log_loss - self.baseline_log_loss) > _LEAST_LOSS
+
+    def clearly_worse_than(self, other: "Calibration") -> bool:
+        """Whether another model of the same classes gains a nat of all rows or more."""
+        if self.log_loss is None or other.log_loss is None:
+            return False
+        return self.n_rows * (self.log_loss - other.log_loss) > _LEAST_LOSS
+
+    @property
+    def words(self) -> str:
+        """The figures in one sentence."""
+        if self.coverage is not None:
+            shares = ", ".join(f"{100 * share:.0f}" for share in self.shares)
+            return (
+                f"the {100 * LEVEL:.0f} % intervals cover {shares} % of the "
+                f"{self.n_rows:.6g} training rows that were left out"
+            )
+        return (
+            f"the log loss of the {self.n_rows:.6g} training rows that were left out "
+            f"is {self.log_loss:.3g}, and {self.baseline_log_loss:.3g} by the "
+            "frequencies of the classes"
+        )
+
+    @property
+    def warning(self) -> str | None:
+        """What a user must know before trusting the predictions; None if all holds."""
+        if self.too_narrow:
+            return (
+                f"{self.words}, so error bars are too narrow: use "
+                "predict_interval(X, calibration='loo'), whose widths come from these "
+                "rows; give more rows; or offer fewer candidates (features, centres, "
+                "kernels) to choose from. If the noise was given, it may be too small"
+            )
+        if self.no_better_than_frequencies:
+            return (
+                f"{self.words}, so probabilities are too certain: give more rows, or "
+                "offer fewer candidates (features, centres, kernels) to choose from"
+            )
+        return None
+
+    def as_dict(self) -> dict[str, Any]:
+        """The figures by name, those that there are, as plain numbers and lists."""
+        several = self.coverage
+        named = {
+            "method": self.method,
+            "n_rows": self.n_rows,
+            "coverage_of_90": list(several) if isinstance(several, tuple) else several,
+            "log_loss": self.log_loss,
+            "baseline_log_loss": self.baseline_log_loss,
+        }
+        return {name: value for name, value in named.items() if value is not None}

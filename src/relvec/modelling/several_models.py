@@ -9,6 +9,7 @@ import numpy as np
 
 from relvec.evidence import Status
 from relvec.modelling.fitted import FittedModel, Learned
+from relvec.modelling.residuals import Calibration
 from relvec.modelling.same_functions import function_keys
 from relvec.modelling.stacked import Stack
 from relvec.modelling.training_rows import Features
@@ -68,6 +69,11 @@ class SeveralModels(ABC):
     def status(self) -> Status:
         """The worst, which comes last in the list of all."""
         return max((one.status for one in self.models), key=list(Status).index)
+
+    @property
+    def calibration(self) -> Calibration | None:
+        """What rows left out say of all of them; None if some do not know."""
+        return Calibration.of_models([one.calibration for one in self.models])
 
     @property
     def outcome(self) -> str:

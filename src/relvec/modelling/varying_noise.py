@@ -17,11 +17,13 @@ import numpy as np
 
 from relvec.likelihoods import Gaussian, HeldObservations, at_ceiling
 from relvec.modelling.families import NoiseLevels, Regression
+from relvec.modelling.families.base import within
 from relvec.modelling.fitted import FittedModel
 from relvec.modelling.leave_one_out import judged
 from relvec.modelling.monitor import Monitor, logger, silent
 from relvec.modelling.pairwise import Fit
-from relvec.modelling.residuals import Residuals
+from relvec.modelling.predictive import TargetDistribution
+from relvec.modelling.residuals import Calibration, Residuals
 from relvec.modelling.specification import Specification
 from relvec.modelling.training_set import TrainingSet
 from relvec.typing import Array
@@ -116,15 +118,17 @@ class _Rounds:
         assert isinstance(family, Regression)
         # Of rows that count c/s² times the density has c in the place of s².
         change = np.log(self._common(found.variance) / found.variance)
+        nothing = np.zeros(len(noise))
+        promised = TargetDistribution(nothing, found.spread, noise, freedom)
+        covered, weight = within(promised, found.error), self.data.weight
         evidence = found.mean.log_evidence + 0.5 * float(self.data.weight @ change)
         return replace(
             found.mean,
             family=family.with_noise(self._average(noise), freedom),
             fit=replace(found.mean.fit, log_evidence=evidence),
             noise_model=found.noise,
-            residuals=Residuals.of(
-                found.error, np.sqrt(found.spread + noise), self.data.weight
-            ),
+            residuals=Residuals.of(found.error, promised.std, weight),
+            calibration=Calibration.of_intervals("leave-one-out", covered, weight),
         )
 
     def _noise(self, last: _Round) -> tuple[FittedModel, Array]:

@@ -3,8 +3,10 @@
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol, Self
 
+import numpy as np
+
 from relvec.likelihoods import Likelihood
-from relvec.modelling.residuals import Residuals
+from relvec.modelling.residuals import LEVEL, Calibration, Residuals
 from relvec.modelling.training_rows import TrainingRows
 from relvec.modelling.training_set import TrainingSet
 from relvec.typing import AnyArray, Array
@@ -23,9 +25,20 @@ class LeftOut:
     n_parameters: float  # of these, effective, for each output
     n_observations: float  # that it was fitted to
     offset: Array | float = 0.0  # that latent values are less
+    # Whether the functions were selected again without these rows, each row by a model
+    # that has never seen it. Otherwise rows are left out in closed form.
+    repeated: bool = False
+    noise: Array | None = None  # (N,) variance of each row's noise, where it varies
+
+    @property
+    def method(self) -> str:
+        """How the rows were left out, as a calibration calls it."""
+        return "folds" if self.repeated else "leave-one-out"
 
     def errors(self, *, centred: bool) -> Array:
         """Of targets (N, outputs), which were perhaps centred by their mean."""
+        if self.repeated:
+            return self.targets - self.mean
         # The mean of the targets has seen every row, too.
         count = self.n_observations
         centring = count / max(count - 1, 1.0) if centred else 1.0
@@ -41,6 +54,12 @@ class LeftOut:
             variance=self.variance[:, one],
             fitted=(self.fitted[0][:, one], self.fitted[1][:, one]),
         )
+
+
+def within(found: Any, errors: Array) -> AnyArray:
+    """Whether errors lie in the 90 % intervals of a symmetric distribution."""
+    lower, upper = found.interval(LEVEL)
+    return np.asarray(np.abs(errors) <= 0.5 * (upper - lower))
 
 
 class Family(Protocol):
@@ -76,6 +95,9 @@ class Family(Protocol):
     def targets(self, y: AnyArray, offset: Any) -> Array:
         """Targets as given as those of outputs (N, outputs), less an offset."""
 
+    def given(self, targets: Array, offset: Any) -> AnyArray:
+        """Targets as ``encoded`` takes them, from those of outputs less an offset."""
+
     def starting_likelihood(
         self, targets: Array, weight: Array, offset: Any
     ) -> Likelihood:
@@ -105,6 +127,9 @@ class Family(Protocol):
 
         By the variance of latent values that they are said to have.
         """
+
+    def calibration(self, left_out: LeftOut) -> Calibration | None:
+        """How well predictions hold for rows left out; None where nobody asks."""
 
     def prior_mean(self, left_out: LeftOut, at: Array, variance: Array) -> Array | None:
         """What is to be added to latent values (K,) where nothing is known of them.
@@ -147,6 +172,9 @@ class OneTarget:
     def offset(self, mean: float, weight: float) -> float:
         return 0.0
 
+    def given(self, targets: Array, offset: Any) -> AnyArray:
+        return np.asarray((targets + offset)[:, 0])
+
     def regressed(self, data: TrainingSet, latent: Array | None) -> TrainingSet:
         return data
 
@@ -167,6 +195,9 @@ class OneTarget:
         return likelihood
 
     def residuals(self, left_out: LeftOut) -> Residuals | None:
+        return None
+
+    def calibration(self, left_out: LeftOut) -> Calibration | None:
         return None
 
     def prior_mean(self, left_out: LeftOut, at: Array, variance: Array) -> Array | None:

@@ -22,6 +22,7 @@ from relvec.likelihoods.softmax import softmax_probabilities
 from relvec.modelling.families.base import LeftOut
 from relvec.modelling.families.probabilities import Doubt, Losses, as_log_p
 from relvec.modelling.predictive import ClassPrediction, decision_of
+from relvec.modelling.residuals import Calibration
 from relvec.modelling.training_rows import TrainingRows
 from relvec.modelling.training_set import TrainingSet
 from relvec.typing import AnyArray, Array, Indices
@@ -75,6 +76,9 @@ class ClassFamily(ABC):
     def targets(self, y: AnyArray, offset: float) -> Array:
         return self.outputs(np.searchsorted(self.labels, y))
 
+    def given(self, targets: Array, offset: float) -> AnyArray:
+        return self._classes(targets)
+
     def starting_likelihood(
         self, targets: Array, weight: Array, offset: float
     ) -> Likelihood:
@@ -90,14 +94,20 @@ class ClassFamily(ABC):
         return self
 
     def calibrated(self, left_out: LeftOut) -> "ClassFamily":
+        """Mix probabilities with the frequencies where rows left out ask for it."""
         losses = Losses(
             fitted=as_log_p(self.decision(*left_out.fitted)),
             left_out=as_log_p(self.decision(left_out.mean, left_out.variance)),
             classes=self._classes(left_out.targets),
             weight=left_out.weight,
             spent=left_out.n_parameters / left_out.n_observations,
+            exact=left_out.repeated,
         )
-        return replace(self, doubt=losses.doubt())
+        if not left_out.repeated:
+            return replace(self, doubt=losses.doubt())
+        better = replace(self, doubt=losses.doubt())
+        now, then = self.calibration(left_out), better.calibration(left_out)
+        return better if now.clearly_worse_than(then) else self
 
     def _classes(self, targets: Array) -> Indices:
         """Indices of classes (N,) for their outputs."""
@@ -109,6 +119,17 @@ class ClassFamily(ABC):
 
     def residuals(self, left_out: LeftOut) -> None:
         return None
+
+    def calibration(self, left_out: LeftOut) -> Calibration:
+        decision = self.decision(left_out.mean, left_out.variance)
+        if self.doubt is not None:
+            decision = self.doubt.applied(decision)
+        return Calibration.of_classes(
+            left_out.method,
+            as_log_p(decision),
+            self._classes(left_out.targets),
+            left_out.weight,
+        )
 
     def prior_mean(self, left_out: LeftOut, at: Array, variance: Array) -> Array | None:
         """So much that classes are as probable as they are frequent."""

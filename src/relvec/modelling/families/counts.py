@@ -8,6 +8,7 @@ import numpy as np
 from relvec.likelihoods import Gaussian, Poisson
 from relvec.modelling.families.base import LeftOut, OneTarget
 from relvec.modelling.predictive import CountDistribution
+from relvec.modelling.residuals import LEVEL, Calibration
 from relvec.modelling.training_rows import TrainingRows
 from relvec.modelling.training_set import TrainingSet
 from relvec.parameters import as_floats
@@ -42,6 +43,9 @@ class Counts(OneTarget):
                 "not negative: use noise='gaussian' for targets of either sign"
             )
         return counts[:, None]
+
+    def given(self, targets: Array, offset: Any) -> AnyArray:
+        return targets[:, 0]
 
     def encoded(self, rows: TrainingRows, y: AnyArray) -> TrainingSet:
         targets, total = self.targets(y, 0.0), rows.weight.sum()
@@ -81,6 +85,12 @@ class Counts(OneTarget):
         losses = np.array([loss(each) for each in _DISPERSIONS])
         last = int(np.flatnonzero(losses <= losses.min() + _STANDARD_ERROR)[-1])
         return replace(self, dispersion=_DISPERSIONS[last])
+
+    def calibration(self, left_out: LeftOut) -> Calibration:
+        mean, counts = left_out.mean + left_out.offset, left_out.targets[:, 0]
+        lower, upper = self.predictive(mean, left_out.variance).interval(LEVEL)
+        covered = (lower <= counts) & (counts <= upper)
+        return Calibration.of_intervals(left_out.method, covered, left_out.weight)
 
     def expected(self, mean: Array, variance: Array) -> Array:
         return _rate(mean)  # of the mean count

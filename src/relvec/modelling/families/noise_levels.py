@@ -1,6 +1,7 @@
 """Squared errors: variables of mean e^−η, by whose log precision noise may vary."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy.special import digamma
@@ -29,6 +30,9 @@ class NoiseLevels(OneTarget):
 
     def targets(self, y: AnyArray, offset: float) -> Array:
         return np.asarray(y * np.exp(offset))[:, None]
+
+    def given(self, targets: Array, offset: Any) -> AnyArray:
+        return np.asarray(targets * np.exp(-offset))[:, 0]
 
     def encoded(self, rows: TrainingRows, y: AnyArray) -> TrainingSet:
         mean = float(np.average(y, weights=rows.weight))

@@ -99,12 +99,13 @@ class Losses:
     classes: Indices  # (N,)
     weight: Array  # (N,)
     spent: float  # share of the observations on effective parameters
+    exact: bool = False  # whether functions were selected again without these rows
 
     def doubt(self) -> Doubt | None:
         """That of least loss; None where it is not worth a nat."""
         frequencies = np.bincount(self.classes, self.weight, self.fitted.shape[1])
         frequencies = frequencies / self.weight.sum()
-        at_random = self._at_random(frequencies)
+        at_random = 0.0 if self.exact else self._at_random(frequencies)
         p = np.exp(self.left_out)
 
         def loss(share: float) -> float:

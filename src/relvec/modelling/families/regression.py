@@ -1,15 +1,15 @@
 """Real targets with Gaussian noise."""
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from relvec.likelihoods import Gaussian, Likelihood, gaussian_noise
-from relvec.modelling.families.base import LeftOut, OneTarget
-from relvec.modelling.families.noise import corrected_noise
+from relvec.modelling.families.base import LeftOut, OneTarget, within
+from relvec.modelling.families.noise import corrected_noise, freedom_left, noise_factor
 from relvec.modelling.predictive import TargetDistribution, variance_factor
-from relvec.modelling.residuals import Residuals
+from relvec.modelling.residuals import Calibration, Residuals
 from relvec.modelling.training_rows import TrainingRows
 from relvec.modelling.training_set import TrainingSet
 from relvec.parameters import as_floats
@@ -62,6 +62,8 @@ class Regression(OneTarget):
         assert not isinstance(self.noise_variance, str)
         if not self.estimated:
             return self
+        if left_out.repeated:
+            return self._widened(left_out)
         noise = corrected_noise(
             self.noise_variance,
             left_out,
@@ -69,6 +71,24 @@ class Regression(OneTarget):
             degrees_of_freedom=self.degrees_of_freedom,
         )
         return replace(self, noise_variance=noise)
+
+    def _widened(self, left_out: LeftOut) -> "Regression":
+        """With the noise that errors of rows never seen ask for, if it is more."""
+        factor = noise_factor(
+            lambda times: (
+                self._with_noise_times(times, left_out).calibration(left_out).shares[0]
+            ),
+            float(left_out.weight.sum()),
+        )
+        return self if factor == 1 else self._with_noise_times(factor, left_out)
+
+    def _with_noise_times(self, factor: Any, left_out: LeftOut) -> Self:
+        """With so many times the noise, of which rows left out are observations."""
+        noise: Any = self.noise_variance
+        freedom = self.degrees_of_freedom
+        if np.any(factor > 1):
+            freedom = max(freedom, freedom_left(float(left_out.weight.sum()) - 1))
+        return replace(self, noise_variance=factor * noise, degrees_of_freedom=freedom)
 
     def as_calibrated(self, likelihood: Likelihood) -> Likelihood:
         assert not isinstance(self.noise_variance, str)
@@ -78,8 +98,20 @@ class Regression(OneTarget):
 
     def residuals(self, left_out: LeftOut) -> Residuals:
         errors = left_out.errors(centred=self.centred)[:, 0]
-        promised = self.predictive(left_out.mean, left_out.variance).std
+        promised = self._promised(left_out).std
         return Residuals.of(errors, promised, left_out.weight)
+
+    def calibration(self, left_out: LeftOut) -> Calibration:
+        found, errors = self._promised(left_out), left_out.errors(centred=self.centred)
+        covered = within(found, errors.reshape(found.mean.shape))
+        return Calibration.of_intervals(left_out.method, covered, left_out.weight)
+
+    def _promised(self, left_out: LeftOut) -> TargetDistribution:
+        """The distribution of targets by which rows left out are judged."""
+        found = self.predictive(left_out.mean, left_out.variance)
+        if left_out.noise is None:
+            return found
+        return replace(found, noise_variance=left_out.noise)
 
     def expected(self, mean: Array, variance: Array) -> Array:
         return mean

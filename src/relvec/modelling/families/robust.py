@@ -7,11 +7,11 @@ import numpy as np
 
 from relvec.likelihoods import Likelihood, StudentT, weighted_median
 from relvec.likelihoods.student_t import FEWEST
-from relvec.modelling.families.base import LeftOut, OneTarget
-from relvec.modelling.families.noise import corrected_scale
+from relvec.modelling.families.base import LeftOut, OneTarget, within
+from relvec.modelling.families.noise import corrected_scale, noise_factor
 from relvec.modelling.families.regression import centred_targets
 from relvec.modelling.predictive import HeavyTailedDistribution
-from relvec.modelling.residuals import Residuals
+from relvec.modelling.residuals import Calibration, Residuals
 from relvec.modelling.training_rows import TrainingRows
 from relvec.modelling.training_set import TrainingSet
 from relvec.parameters import as_floats
@@ -88,10 +88,21 @@ class RobustRegression(OneTarget):
 
     def calibrated(self, left_out: LeftOut) -> "RobustRegression":
         """With noise as large as errors of rows left out ask for, outliers aside."""
+        if left_out.repeated:
+            factor = noise_factor(
+                lambda times: (
+                    self._with_scale_times(times).calibration(left_out).shares[0]
+                ),
+                float(left_out.weight.sum()),
+            )
+            return self._with_scale_times(factor)
         scale = corrected_scale(
             self.scale_variance, left_out, degrees_of_freedom=self.degrees_of_freedom
         )
         return replace(self, scale_variance=scale)
+
+    def _with_scale_times(self, factor: float) -> "RobustRegression":
+        return replace(self, scale_variance=factor * self.scale_variance)
 
     def as_calibrated(self, likelihood: Likelihood) -> Likelihood:
         return likelihood.with_parameters(-np.log(np.array([self.scale_variance])))
@@ -100,6 +111,11 @@ class RobustRegression(OneTarget):
         errors = (left_out.targets - left_out.mean)[:, 0]
         promised = self.predictive(left_out.mean, left_out.variance).std
         return Residuals.of(errors, promised, left_out.weight)
+
+    def calibration(self, left_out: LeftOut) -> Calibration:
+        found = self.predictive(left_out.mean, left_out.variance)
+        covered = within(found, (left_out.targets - left_out.mean)[:, 0])
+        return Calibration.of_intervals(left_out.method, covered, left_out.weight)
 
     def expected(self, mean: Array, variance: Array) -> Array:
         return mean

@@ -1,13 +1,14 @@
 """Several real targets of a row, whose functions share vectors and prior precisions."""
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from relvec.likelihoods import Gaussian, Likelihood, SharedGaussian
 from relvec.modelling.families.base import LeftOut
-from relvec.modelling.families.noise import corrected_noise
+from relvec.modelling.families.noise import corrected_noise, noise_factor
 from relvec.modelling.families.regression import Regression, centred_targets
 from relvec.modelling.predictive import TargetDistribution, variance_factor
 from relvec.modelling.residuals import Residuals
@@ -36,6 +37,9 @@ class SeveralOutputs(Regression):
         values = as_floats("y", y, 2)
         pairs = zip(values.T, np.broadcast_to(offset, values.shape[1]), strict=True)
         return np.column_stack([centred_targets(*each) for each in pairs])
+
+    def given(self, targets: Array, offset: Any) -> AnyArray:
+        return targets + offset
 
     def encoded(self, rows: TrainingRows, y: AnyArray) -> TrainingSet:
         values = as_floats("y", y, 2)
@@ -67,6 +71,8 @@ class SeveralOutputs(Regression):
     def calibrated(self, left_out: LeftOut) -> "SeveralOutputs":
         if not self.estimated:
             return self
+        if left_out.repeated:
+            return self._widened(left_out)
         noise = [
             corrected_noise(
                 float(variance),
@@ -77,6 +83,22 @@ class SeveralOutputs(Regression):
             for number, variance in enumerate(self.noise_variance)
         ]
         return replace(self, noise_variance=np.array(noise))
+
+    def _widened(self, left_out: LeftOut) -> "SeveralOutputs":
+        def coverage(times: float, output: int) -> float:
+            widened = self._with_noise_times(times, left_out)
+            return float(widened.calibration(left_out).shares[output])
+
+        n_rows = float(left_out.weight.sum())
+        factors = np.array(
+            [
+                noise_factor(partial(coverage, output=number), n_rows)
+                for number in range(len(self.noise_variance))
+            ]
+        )
+        if np.all(factors == 1):
+            return self
+        return self._with_noise_times(factors, left_out)
 
     def as_calibrated(self, likelihood: Likelihood) -> Likelihood:
         return likelihood.with_parameters(-np.log(self.noise_variance))
