@@ -71,16 +71,28 @@ def by_c(plans, each, compiler, flags=("-O1",)):
         texts.append(c_text(plan, f"m{number}"))
         label = "" if plan.program.labels is None else "place = "
         calls.append(_CALL.format(name=f"m{number}", label=label, rows=len(X)))
+    rows = [X.astype(plan.kind) for plan, X in zip(plans, each, strict=True)]
+    return list(_read(_printed(texts, calls, rows, compiler, flags), plans, each))
+
+
+def by_c_file(path, X, compiler):
+    """All outputs of every row, side by side, of a file in double precision."""
+    text = path.read_text(encoding="utf-8")
+    call = _CALL.format(name="model", label="", rows=len(X))
+    return _printed([text], [call], [X], compiler).reshape(len(X), -1)[:, :-1]
+
+
+def _printed(texts, calls, rows, compiler, flags=("-O1",)):
+    """The numbers that a program of these functions and calls prints."""
     with tempfile.TemporaryDirectory() as folder:
         source, program = Path(folder) / "all.c", Path(folder) / "all.exe"
         text = "\n".join([*texts, _MAIN.format(calls="".join(calls))])
         source.write_text(text, encoding="utf-8")
         compiled(source, program, compiler, flags)
-        rows = [X.astype(plan.kind) for plan, X in zip(plans, each, strict=True)]
         given = b"".join(one.tobytes() for one in rows)
         done = subprocess.run([program], input=given, capture_output=True, check=False)
         assert done.returncode == 0, done.stderr.decode()[:4000]
-    return list(_read(np.frombuffer(done.stdout), plans, each))
+    return np.frombuffer(done.stdout)
 
 
 def _read(numbers, plans, each):

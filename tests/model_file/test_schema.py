@@ -11,7 +11,11 @@ from relvec.persistence.files import _CODEC, as_file
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = json.loads((ROOT / "docs" / "model-file.schema.json").read_text())
-FILES = sorted((ROOT / "tests" / "references" / "model_file_v1").glob("*.json"))
+FIRST = ROOT / "tests" / "references" / "model_file_v1"
+FILES = [
+    *sorted(FIRST.glob("*.json")),
+    *sorted((ROOT / "tests" / "recorded").glob("files_v*/*.json")),
+]
 KINDS = {
     "object": dict,
     "array": list,
@@ -74,9 +78,13 @@ def test_files_are_what_the_schema_says(name):
     assert fits(json.loads(as_file(fitted(name))), SCHEMA)
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_files_of_the_first_version_are_what_it_says(path):
-    assert fits(json.loads(path.read_text()), SCHEMA) == (path.stem != "expected")
+@pytest.mark.parametrize(
+    "path", FILES, ids=lambda path: f"{path.parent.name} {path.stem}"
+)
+def test_files_of_earlier_versions_are_what_it_says(path):
+    assert fits(json.loads(path.read_text("utf-8")), SCHEMA) == (
+        path.stem != "expected"
+    )
 
 
 def test_what_is_not_so_does_not_fit():

@@ -139,8 +139,8 @@ def read(path):
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
 
 
-def _write(path, records):
-    """One line for each fit."""
+def write_lines(path, records):
+    """As JSON, one line for each name."""
     lines = [
         f"{json.dumps(name)}: {json.dumps(one, separators=(',', ':'), allow_nan=False)}"
         for name, one in records.items()
@@ -170,10 +170,10 @@ def main():
         compare(asked.names)
     elif asked.action == "first":
         new = {name: record(name) for name in asked.names or FITS}
-        _write(FIRST, read(FIRST) | new)
+        write_lines(FIRST, read(FIRST) | new)
     else:
         new = {name: {"reason": asked.reason} | record(name) for name in asked.names}
-        _write(LATER, read(LATER) | new)
+        write_lines(LATER, read(LATER) | new)
 
 
 if __name__ == "__main__":
