@@ -10,10 +10,9 @@ PLAYGROUND := docs/_build/html/_static/playground/runtime
 INSTALLED_BROWSER := $(VENV)/.installed-browser
 PIP_INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check
 PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto
-LONGEST_MODULE := 400
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast browser lint types imports sizes format check docs links playground wheel clean
+.PHONY: help demo test test-fast browser lint types imports format check docs links playground wheel clean
 
 help: ## Show this list
 	@echo "make TARGET, where TARGET is one of:"
@@ -72,11 +71,6 @@ types: $(INSTALLED) ## Check types with mypy
 imports: $(INSTALLED) ## Check that imports respect the layers
 	@echo "Checking that imports respect the layers"
 	@$(BIN)/lint-imports
-
-sizes: ## Check that no module is longer than 400 lines
-	@echo "Checking that no module is longer than $(LONGEST_MODULE) lines"
-	@find src -name '*.py' -exec wc -l {} + \
-	  | awk '$$2 != "total" && $$1 > $(LONGEST_MODULE) { print $$2 ": " $$1 " lines; split it"; long = 1 } END { exit long }'
 
 format: $(INSTALLED) ## Format the code and apply safe fixes
 	@echo "Formatting the code and applying safe fixes"

@@ -1,4 +1,4 @@
-"""What the house promises of itself: rooms, sizes and who may look at what."""
+"""What the house promises of itself: rooms, and who may look at what."""
 
 import ast
 import inspect
@@ -59,14 +59,6 @@ def test_no_room_uses_what_is_private_to_another():
     assert intrusions == []
 
 
-def test_the_skin_is_thin():
-    skin = [path for path in MODULES if room(path) == "estimators"]
-    lines = sum(len(path.read_text().splitlines()) for path in skin)
-
-    assert len(skin) <= 18
-    assert lines <= 3100
-
-
 def test_no_estimator_is_copied_or_swapped_for_another():
     """A fit is a value; the estimator takes its attributes from it."""
     for path, tree in MODULES.items():
@@ -85,22 +77,3 @@ def test_no_estimator_is_copied_or_swapped_for_another():
 @pytest.mark.parametrize("make", [relvec.RVR, relvec.RVC, relvec.LSSVR, relvec.LSSVC])
 def test_few_parameters(make):
     assert len(inspect.signature(make).parameters) <= 22
-
-
-def test_functions_are_short():
-    """Forty lines of statements: what a reader sees at once."""
-    long = [
-        f"{path.relative_to(HOUSE)}: {node.name}"
-        for path, tree in MODULES.items()
-        for node in ast.walk(tree)
-        if isinstance(node, ast.FunctionDef)
-        and node.body[-1].end_lineno - first_statement(node).lineno >= 40
-    ]
-
-    assert long == []
-
-
-def first_statement(node):
-    """The first that is no docstring."""
-    documented = ast.get_docstring(node) is not None
-    return node.body[min(documented, len(node.body) - 1)]
