@@ -33,6 +33,7 @@ from relvec.typing import AnyArray, Array
 # A few from every start, which tell the best, and at most so many from there, as long
 # as one gains so many nats: less is no evidence for anything.
 _FIRST_STEPS, _STEPS, _LEAST_GAIN = 6, 50, 0.1
+_DIGITS = 40  # of a length scale: the last ones of a double depend on its unit
 _GRAIN = 0.05  # in log ℓ: more digits than these depend on the order of the rows
 # That tell which of several starts is the best, twice as many of one for each feature:
 # with 125 one in 13 draws of pumadyn_32nm began where nothing was to be found.
@@ -104,7 +105,8 @@ class GaussianProcess:
         # More digits than these depend on the order of the rows.
         steps = np.round(np.log(scales / starts[0]) / _GRAIN)
         amplitude, noise = np.exp(_GRAIN * np.round(others / _GRAIN))
-        return Proposal(starts[0] * np.exp(_GRAIN * steps), amplitude, noise)
+        found = _without_last_digits(starts[0] * np.exp(_GRAIN * steps))
+        return Proposal(found, amplitude, noise)
 
     def gain(self, proposal: Proposal) -> float:
         """Nats of log evidence beyond that of a constant and noise."""
@@ -224,3 +226,9 @@ class GaussianProcess:
         limits = np.concatenate([low, least]), np.concatenate([high, most])
         found = lowest(objective, start, limits, steps, ended, least_gain=_LEAST_GAIN)
         return scales * np.exp(found[:-2]), found[-2:]
+
+
+def _without_last_digits(values: Array) -> Array:
+    """Values to 40 binary digits, in which units of powers of two round alike."""
+    mantissa, exponent = np.frexp(values)
+    return np.ldexp(np.round(mantissa * 2.0**_DIGITS) / 2.0**_DIGITS, exponent)
