@@ -77,6 +77,17 @@ def test_lines_are_those_of_the_fit():
     assert "noise (standard deviation)" not in fitted_lines(RVC().fit(ROWS, LABELS))
 
 
+@pytest.mark.parametrize("outputs", ["shared", "independent"])
+@pytest.mark.parametrize("kernel", ["rbf", None])
+def test_several_outputs_have_a_noise_each(outputs, kernel):
+    model = RVR(kernel, gamma=0.5, outputs=outputs).fit(X, np.c_[Y, Y] + X)
+
+    shown = fitted_lines(model)["noise (standard deviation)"].split(", ")
+    found = np.array(shown, dtype=float)
+    np.testing.assert_allclose(found, np.sqrt(model.noise_variance_), rtol=1e-3)
+    assert ", ".join(shown) in model._repr_html_()
+
+
 def by_distance(A, B):
     return np.exp(-((A - B.T) ** 2))
 

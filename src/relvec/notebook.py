@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-_LONGEST = 160  # characters of a kernel
+_LONGEST = 160  # characters of a line
 _DIGITS = re.compile(r"\d+\.\d{4,}(e[+-]?\d+)?")
 # Colours are the notebook's own, so that light and dark themes both suit.
 _CELL = "text-align:left;padding:.15em .8em .15em 0;background:none;color:inherit"
@@ -35,7 +35,10 @@ def fitted_lines(estimator: Any) -> dict[str, str]:
     lines = {f"{'relevance' if sparse else 'support'} vectors": f"{len(model.indices)}"}
     variance = getattr(estimator, "noise_variance_", None)
     if variance is not None:
-        lines["noise (standard deviation)"] = f"{np.sqrt(variance):.4g}"
+        stds = np.sqrt(np.atleast_1d(variance))  # one for each output
+        lines["noise (standard deviation)"] = _shortened(
+            ", ".join(f"{std:.4g}" for std in stds)
+        )
     if np.isfinite(estimator.log_evidence_):
         lines["log evidence"] = f"{estimator.log_evidence_:.2f}"
     return {**lines, "kernel": _kernels(estimator), "status": model.outcome}
@@ -54,6 +57,10 @@ def _kernels(estimator: Any) -> str:
     if _vary(getattr(estimator, "length_scales_", None)):
         classes = dict.fromkeys(name.partition("(")[0] for name in names)
         text = f"{', '.join(classes)}, with length scales of each vector"
+    return _shortened(text)
+
+
+def _shortened(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 

@@ -10,6 +10,7 @@ import pytest
 
 import relvec
 from cli.sessions import document, mixed, numbers, run, with_gaps
+from relvec import LSSVR, RVR
 from relvec.cli import main
 from relvec.cli.commands import relvec as commands
 from relvec.cli.comparing import CONTENDERS
@@ -104,6 +105,39 @@ def test_inspect_says_what_a_file_holds(folder):
     assert (len(found["columns"]), texts) == (5, ["port"])
     assert len(found["features"]) == 4 + 3
     assert found["vectors"] == len(relvec.load("mixed.json").steps[-1][1].relevance_)
+
+
+@pytest.mark.parametrize("outputs", ["shared", "independent"])
+def test_several_outputs_are_inspected_and_predicted(folder, outputs):
+    table = numbers()
+    X, y = table[["width", "depth"]], table["price"].to_numpy()
+    model = RVR(gamma=0.5, outputs=outputs).fit(X, np.c_[y, y**2])
+    relvec.save(model, "two.json")
+
+    found = document("inspect two.json")
+    done = run("inspect two.json")
+    document("predict two.json numbers.csv --output p.csv")
+    predicted = pd.read_csv("p.csv")
+
+    stds = np.sqrt(model.noise_variance_)
+    assert found["noise_std"] == pytest.approx(stds.tolist())
+    assert ", ".join(f"{std:.4g}" for std in stds) in done.stdout
+    np.testing.assert_allclose(predicted[["mean_0", "mean_1"]], model.predict(X))
+
+
+@pytest.mark.parametrize(
+    ("model", "name"),
+    [
+        (RVR(None), "none"),
+        (RVR(["rbf", "linear"]), "rbf, linear"),
+        (LSSVR("linear"), "Linear"),
+    ],
+)
+def test_inspect_names_the_kernel(folder, model, name):
+    table = numbers()
+    relvec.save(model.fit(table[["width", "depth"]], table["price"]), "m.json")
+
+    assert document("inspect m.json")["kernel"] == name
 
 
 def test_a_name_is_no_markup(folder):

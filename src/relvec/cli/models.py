@@ -77,7 +77,7 @@ class Model:
             "estimator": type(last).__name__,
             "kernel": _name(getattr(last, "kernel_", last.kernel)),
             "vectors": len(last.model_.indices),
-            "noise_std": None if noise is None else float(np.sqrt(noise)),
+            "noise_std": None if noise is None else np.sqrt(noise).tolist(),
             "log_evidence": float(last.log_evidence_),
             "status": last.status_.name.lower(),
         }
@@ -136,6 +136,11 @@ class Model:
 
 def _name(kernel: Any) -> str:
     """Without its parameters, of which there may be many."""
+    if kernel is None:
+        return "none"
+    if isinstance(kernel, list | tuple):
+        return ", ".join(map(_name, kernel))
+    kernel = getattr(kernel, "function", kernel)  # what a checked kernel wraps
     return kernel if isinstance(kernel, str) else type(kernel).__name__
 
 

@@ -237,7 +237,7 @@ def _cell(value: Any) -> str:
     if isinstance(value, int):
         return f"{value:,}"
     if isinstance(value, list):
-        return escape(", ".join(map(str, value))) or "–"
+        return ", ".join(map(_cell, value)) or "–"
     return escape(str(value))
 
 
