@@ -10,7 +10,7 @@ import pytest
 
 import relvec
 from cli.sessions import document, mixed, numbers, run, with_gaps
-from relvec import LSSVR, RVR
+from relvec import LSSVR, RVC, RVR
 from relvec.cli import main
 from relvec.cli.commands import relvec as commands
 from relvec.cli.comparing import CONTENDERS
@@ -146,6 +146,29 @@ def test_a_name_is_no_markup(folder):
     document("fit t.csv --target price --output m.json")
 
     assert "[red]w" in run("inspect m.json").stdout
+
+
+@pytest.mark.parametrize("sign", ["\x1b[2J", "\x9b2J", "\u202e", "\u2028", "\n"])
+def test_names_and_labels_give_no_commands_to_the_terminal(folder, sign):
+    name, labels = f"wi{sign}dth", np.array(["a", f"b{sign}"])
+    table = numbers()[["width", "depth"]].rename(columns={"width": name})
+    kinds = labels[(table[name] > 0).astype(int)]
+    relvec.save(RVC(gamma=0.5).fit(table, kinds), "m.json")
+    table.to_csv("t.csv", index=False)
+
+    inspected = run("inspect m.json")
+    predicted = run("predict m.json t.csv --output p.csv")
+    refused = run("predict m.json numbers.csv --output p.csv")
+
+    for done in (inspected, predicted, refused):
+        assert all(line.isprintable() for line in done.output.splitlines())
+    written = sign.encode("unicode_escape").decode()
+    assert f"b{written}" in inspected.stdout
+    assert f"probability_b{written}" in predicted.stdout
+    assert written in refused.stderr
+    found = document("inspect m.json")
+    assert found["classes"] == labels.tolist()
+    assert found["columns"][0]["name"] == name
 
 
 @pytest.mark.parametrize(

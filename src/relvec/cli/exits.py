@@ -27,6 +27,18 @@ def listed(values: Any) -> str:
     return f"{shown} and {more} more" if more > 0 else shown
 
 
+def printable(text: str) -> str:
+    """The text without anything that a terminal would obey instead of showing it.
+
+    Names and labels may come from files of others. A character that cannot be printed
+    is written as Python writes it in a string.
+    """
+    return "".join(
+        sign if sign.isprintable() else sign.encode("unicode_escape").decode()
+        for sign in text
+    )
+
+
 class Commands(click.RichGroup):
     """Commands whose errors are one line on stderr, and an exit code."""
 
@@ -44,7 +56,7 @@ class Commands(click.RichGroup):
             if os.environ.get(TRACEBACK):
                 raise
             text, code = _told(error)
-            click.echo(f"relvec: {' '.join(text.split())}", err=True)
+            click.echo(f"relvec: {printable(' '.join(text.split()))}", err=True)
         sys.exit(code if isinstance(code, int) else 0)
 
     def invoke(self, ctx: click.Context) -> Any:

@@ -16,8 +16,8 @@ from functools import wraps
 from typing import Any
 
 import rich_click as click
+from rich import markup
 from rich.console import Console
-from rich.markup import escape
 from rich.progress import (
     BarColumn,
     Progress,
@@ -29,6 +29,7 @@ from rich.progress import (
 )
 from rich.table import Table
 
+from relvec.cli.exits import printable
 from relvec.cli.progress import Left, Told
 
 Document = Mapping[str, Any]
@@ -76,7 +77,7 @@ class Output:
     def note(self, text: str) -> None:
         """A remark of one line."""
         if not self.quiet:
-            click.echo(f"note: {' '.join(text.split())}", err=True)
+            click.echo(f"note: {printable(' '.join(text.split()))}", err=True)
 
     @property
     def lively(self) -> bool:
@@ -103,12 +104,12 @@ class Output:
                 limits = [each for each in (seconds, at_most) if each is not None]
                 until = time.monotonic() + min(limits) if limits else None
                 left: dict[str, Any] = {"until": until, "known": seconds is not None}
-                progress.update(task, description=escape(now), **left)
+                progress.update(task, description=_shown(now), **left)
 
             begin(what)
 
             def show(line: str) -> None:
-                text = f"{escape(now)}  [dim]{escape(told.line(line))}"
+                text = f"{_shown(now)}  [dim]{_shown(told.line(line))}"
                 progress.update(task, description=text)
 
             handler = _Latest(show)
@@ -135,7 +136,7 @@ class Output:
 
             def tell(what: str, done: int, left: float | None = None) -> None:
                 until = None if left is None else time.monotonic() + left
-                words = escape(what)
+                words = _shown(what)
                 progress.update(task, description=words, completed=done, until=until)
 
             yield tell
@@ -153,7 +154,7 @@ class Output:
             task = progress.add_task("", total=1.0)
 
             def tell(what: str, done: float) -> None:
-                progress.update(task, description=escape(what), completed=done)
+                progress.update(task, description=_shown(what), completed=done)
 
             yield tell
 
@@ -220,8 +221,13 @@ def _rows(title: str, rows: list[Document]) -> Table:
     return table
 
 
+def _shown(text: str) -> str:
+    """As it is: nothing of it is markup, and nothing a command to the terminal."""
+    return markup.escape(printable(text))
+
+
 def _label(name: str) -> str:
-    return escape(name.replace("_", " "))
+    return _shown(name.replace("_", " "))
 
 
 def _cell(value: Any) -> str:
@@ -238,7 +244,7 @@ def _cell(value: Any) -> str:
         return f"{value:,}"
     if isinstance(value, list):
         return ", ".join(map(_cell, value)) or "–"
-    return escape(str(value))
+    return _shown(str(value))
 
 
 def _plain(value: Any) -> Any:
