@@ -112,6 +112,14 @@ def test_kernels_in_words(model, kernel):
     assert fitted_lines(model.fit(rows, targets))["kernel"] == kernel
 
 
+@pytest.mark.parametrize(("kernel", "later"), [("rbf", None), (None, "linear")])
+def test_a_kernel_that_was_set_after_the_fit_is_shown(kernel, later):
+    model = RVR(kernel, gamma=0.5).fit(X, Y + X[:, 0]).set_params(kernel=later)
+
+    assert TABLE.search(shown(model))
+    assert not hasattr(model, "coef_")
+
+
 def test_a_kernel_without_length_scales_does_not_make_those_of_others_vary():
     model = RVR([Gaussian(2.0), by_distance], kernel_learning="width").fit(X, Y)
 

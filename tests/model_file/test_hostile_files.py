@@ -4,6 +4,7 @@ import copy
 import subprocess
 import sys
 import time
+import traceback
 
 import numpy as np
 import pytest
@@ -111,6 +112,65 @@ def test_categories_are_in_no_table():
     refused(changed, "2000 features")  # a table of all would take 3 GB
 
 
+def test_categories_are_few():
+    changed = content("pipeline columns")
+    encoders = [first_step(changed)["parts"][place][1] for place in (1, 2)]
+    for encoder in encoders:  # counted for the whole file
+        encoder["categories"] = [_CODEC.encoded(np.arange(130_000, dtype=np.int32))]
+    refused(changed, "250,000 categories")
+
+
+def added(count):
+    """A sum of so many kernels, as flat as can be."""
+    if count == 1:
+        return {"type": "kernel.Linear", "columns": None}
+    parts = {"left": added(count // 2), "right": added(count - count // 2)}
+    return {"type": "kernel.Sum", **parts, "columns": None}
+
+
+@pytest.mark.parametrize("place", ["parameter", "model"])
+def test_kernels_in_a_kernel_are_few(place):
+    changed = content("rvr")
+    estimator, kernel = changed["estimator"], added(6_000)
+    if place == "parameter":
+        params(estimator)["kernel"] = kernel
+    else:
+        group = estimator["model"]["basis"]["groups"]["items"][0]
+        group["kernel"] = {"type": "kernel.Checked", "function": kernel}
+    refused(changed, "10,000 others in it")
+
+
+def test_pruned_functions_are_few():
+    changed = content("rvr")
+    pruned = changed["estimator"]["model"]["pruned"]
+    pruned["groups"] = _CODEC.encoded(np.zeros(1_000_001, dtype=np.int64))
+    pruned["keys"] = _CODEC.encoded(np.arange(1_000_001, dtype="<u8"))
+    refused(changed, "pruned functions")
+
+
+LONG = "x" * 100_000
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"type": "array", "dtype": LONG, "shape": [0], "order": "C", "data": ""},
+        {"type": "array", "dtype": "<f8", "shape": [0] * 10_000, "order": "C"},
+        LONG,
+    ],
+    ids=["type", "shape", "word"],
+)
+def test_errors_are_short(value):
+    changed = content("rvr")
+    params(changed["estimator"])["kernel"] = value
+    with pytest.raises(ModelFileError) as refusal:
+        of_file(packed(changed))
+
+    told = "".join(traceback.format_exception(refusal.value))
+    assert len(str(refusal.value)) < 1_000
+    assert len(told) < 20_000
+
+
 def test_a_self_test_has_few_rows():
     changed = content("rvc full")
     changed["self_test"]["rows"] = _CODEC.encoded(np.zeros((9, 2)))
@@ -204,12 +264,21 @@ def test_fitted_attributes_are_looked_at(name, value):
         ("candidates", _CODEC.encoded(np.full((1, 2), np.nan))),
         ("candidates", _CODEC.encoded(np.array([["a", "b"]]))),
         ("candidates", "no such"),
+        ("kernel", None),
+        ("kernel", "precomputed"),
     ],
 )
 def test_parameters_are_looked_at(name, value):
     changed = content("rvr")
     params(changed["estimator"])[name] = value
     refused(changed, name)
+
+
+@pytest.mark.parametrize("name", ["rvr features", "rvr precomputed"])
+def test_a_model_of_columns_has_no_kernel(name):
+    changed = content(name)
+    params(changed["estimator"])["kernel"] = "linear"
+    refused(changed, "kernel='linear'")
 
 
 @pytest.mark.parametrize(

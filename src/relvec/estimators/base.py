@@ -2,7 +2,7 @@
 
 from functools import partial
 from numbers import Integral
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -71,6 +71,16 @@ class SparseKernelModel(KernelModel):
 
     def _attributes(self, model: Any) -> dict[str, Any]:
         return fitted_attributes(model)
+
+    def restored(self, model: Any) -> Self:
+        """The estimator as after the fit of a model that was made before."""
+        if self._kernel_choice.selects_columns != model.selects_columns:
+            raise ValueError(
+                f"kernel={self.kernel!r} does not belong to this model: None and "
+                "'precomputed' are for models of columns, all others for models of "
+                "kernel functions"
+            )
+        return super().restored(model)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -251,11 +261,13 @@ class SparseKernelModel(KernelModel):
     def coef_(self) -> AnyArray:
         """Weights of the features, for ``kernel="linear"`` and ``kernel=None``."""
         check_is_fitted(self)
-        if self.kernel is None:
+        # The parameter may have been set anew since the fit.
+        columns = self.model_.selects_columns
+        if self.kernel is None and columns:
             weights = np.zeros((*self.dual_coef_.shape[:-1], self.n_features_in_))
             weights[..., self.relevance_] = self.dual_coef_
             return weights
-        if isinstance(self.kernel, str) and self.kernel == "linear":
+        if isinstance(self.kernel, str) and self.kernel == "linear" and not columns:
             return self.dual_coef_ @ self.relevance_vectors_
         raise AttributeError("coef_ exists only for kernel='linear' and kernel=None")
 

@@ -72,7 +72,7 @@ def checked_shape(shape: Any) -> tuple[int, ...]:
         type(size) is int and size >= 0 for size in shape
     )
     if not whole or len(shape) > _MOST_AXES:
-        raise ModelFileError(f"an array has the shape {str(shape)[:80]}")
+        raise ModelFileError(f"an array has the shape {shape}")
     if math.prod(shape) == 0 and max(shape) > _LONGEST:
         raise ModelFileError(f"an array without entries has the shape {shape}")
     return tuple(shape)

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
+
 from relvec.model_file.arrays import MOST_TEXT, read_numbers, read_objects, read_words
 from relvec.model_file.errors import ModelFileError
 from relvec.model_file.kind import Kind
@@ -13,6 +15,9 @@ _INFINITE = {"inf": float("inf"), "-inf": float("-inf"), "nan": float("nan")}
 # Transformers in a file, each of which takes scikit-learn a millisecond to make; and
 # how many are in one another, since each is tried by all that it is in.
 _MOST_COSTLY, _DEEPEST_COSTLY = 500, 8
+# Categories of all encoders, of which each takes scikit-learn some microseconds.
+_MOST_CATEGORIES = 250_000
+_MOST_NESTED = 10_000  # kernels in one kernel: the parts of a sum, for instance
 
 
 class Decoder:
@@ -21,6 +26,7 @@ class Decoder:
     def __init__(self, kinds: Mapping[str, Kind]) -> None:
         self._kinds = kinds
         self._room, self._n_costly, self._depth = MOST_TEXT, 0, 0
+        self._n_categories, self._n_kernels, self._kernel_depth = 0, 0, 0
         self._readers: dict[str, Callable[..., Any]] = {
             "array": read_numbers,
             "words": self._words,
@@ -48,18 +54,20 @@ class Decoder:
             return _called(name, self._readers[name], given)
         kind = self._kinds.get(name)
         if kind is None:
-            raise ModelFileError(f"it has an object of an unknown type, {name[:80]!r}")
+            raise ModelFileError(f"it has an object of an unknown type, {name!r}")
         unknown = [key for key in given if key not in kind.fields]
         lacking = [
             key for key in kind.fields if key not in given and key not in kind.optional
         ]
         if unknown or lacking:
             raise ModelFileError(
-                f"{name} has the fields {str(list(given))[:200]}, not those it should"
+                f"{name} has the fields {list(given)}, not those it should"
             )
         self._enter(kind)
         values = {key: self.decoded(each) for key, each in given.items()}
         self._depth -= kind.costly
+        self._kernel_depth -= kind.kernel
+        self._count_categories(values.get("categories"))
         return _called(name, kind.make, values)
 
     def _enter(self, kind: Kind) -> None:
@@ -69,6 +77,23 @@ class Decoder:
             raise ModelFileError(f"transformers are nested over {_DEEPEST_COSTLY} deep")
         if self._n_costly > _MOST_COSTLY:
             raise ModelFileError(f"it has more than {_MOST_COSTLY} transformers")
+        if kind.kernel:
+            self._n_kernels = self._n_kernels + 1 if self._kernel_depth else 0
+            self._kernel_depth += 1
+        if self._n_kernels > _MOST_NESTED:
+            raise ModelFileError(
+                f"a kernel has more than {_MOST_NESTED:,} others in it"
+            )
+
+    def _count_categories(self, found: Any) -> None:
+        """Those of an encoder, which has an array of them for each feature."""
+        if isinstance(found, list):
+            self._n_categories += sum(np.size(each) for each in found)
+        if self._n_categories > _MOST_CATEGORIES:
+            raise ModelFileError(
+                f"its encoders have more than {_MOST_CATEGORIES:,} categories: keep "
+                "the model by joblib.dump"
+            )
 
     def _words(self, length: Any, shape: Any, items: Any) -> AnyArray:
         found, n_bytes = read_words(length, shape, items, self._room)
@@ -112,12 +137,13 @@ def _called(name: str, make: Callable[..., Any], given: dict[str, Any]) -> Any:
     except ModelFileError:
         raise
     except Exception as error:
-        raise ModelFileError(f"{name} is not as it should be: {error}") from error
+        # Not from the error, whose text may be as long as the file.
+        raise ModelFileError(f"{name} is not as it should be: {error}") from None
 
 
 def _special_number(value: Any) -> float:
     if not isinstance(value, str) or value not in _INFINITE:
-        raise ModelFileError(f"a number is {str(value)[:20]!r}")
+        raise ModelFileError(f"a number is {value!r}")
     return _INFINITE[value]
 
 

@@ -17,9 +17,10 @@ class Kind:
     take: Callable[[Any], Mapping[str, Any]]
     make: Callable[..., Any]
     costly: bool = False  # to make one takes long, as files go
+    kernel: bool = False  # which may have other kernels in it
 
 
-def of_dataclass(name: str, cls: Any) -> Kind:
+def of_dataclass(name: str, cls: Any, *, kernel: bool = False) -> Kind:
     """Its fields, given to its constructor."""
     own = [each for each in fields(cls) if each.init]
     names = tuple(each.name for each in own)
@@ -32,7 +33,7 @@ def of_dataclass(name: str, cls: Any) -> Kind:
     def take(value: Any) -> Mapping[str, Any]:
         return {each: getattr(value, each) for each in names}
 
-    return Kind(name, cls, names, optional, take, cls)
+    return Kind(name, cls, names, optional, take, cls, kernel=kernel)
 
 
 def of_enumeration(name: str, cls: type[Enum]) -> Kind:

@@ -129,8 +129,11 @@ _PARTS: dict[str, Any] = {
 
 
 def _all_kinds() -> list[Kind]:
-    every = {**_KERNELS, **_SETTINGS, **_FAMILIES, **_PARTS}
-    plain = [of_dataclass(name, cls) for name, cls in every.items()]
+    others = {**_SETTINGS, **_FAMILIES, **_PARTS}
+    plain = [
+        *(of_dataclass(name, cls, kernel=True) for name, cls in _KERNELS.items()),
+        *(of_dataclass(name, cls) for name, cls in others.items()),
+    ]
     special = [DUAL_SPREAD, EVIDENCE_FIT, PIVOTS, PRUNED]
     return [*plain, *special, of_enumeration("status", Status)]
 

@@ -16,6 +16,7 @@ from relvec.typing import AnyArray
 
 _CONSTANT = "constant"  # as ``relvec.modelling.same_functions`` names it
 _KEY_BYTES = 8
+_MOST_PRUNED = 1_000_000  # functions that a search could never have begun with
 
 
 def _fit_fields(fit: EvidenceFit) -> dict[str, Any]:
@@ -106,6 +107,8 @@ def _check_keys(groups: AnyArray, keys: AnyArray) -> None:
     known = getattr(groups, "dtype", None), getattr(keys, "dtype", None)
     if known != (np.int64, np.uint64) or groups.ndim != 1 or groups.shape != keys.shape:
         raise ModelFileError("the keys of pruned functions are not as they should be")
+    if len(keys) > _MOST_PRUNED:
+        raise ModelFileError(f"it has more than {_MOST_PRUNED:,} pruned functions")
 
 
 _NOISE = ("noise_precision", "noise_estimated", "noise_ceiling")

@@ -96,12 +96,12 @@ def _no_constant(word: str) -> Any:
 def _finite(digits: str) -> float:
     value = float(digits)
     if abs(value) == float("inf"):
-        raise ModelFileError(f"it has {digits[:20]}, a number out of range")
+        raise ModelFileError(f"it has {digits}, a number out of range")
     return value
 
 
 def _whole(digits: str) -> int:
     # Longer ones take a time that grows with their square.
     if len(digits) > 20 or not -_LARGEST <= int(digits) < 2 * _LARGEST:
-        raise ModelFileError(f"it has {digits[:20]}, a whole number out of range")
+        raise ModelFileError(f"it has {digits}, a whole number out of range")
     return int(digits)

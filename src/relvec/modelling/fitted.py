@@ -202,9 +202,14 @@ class FittedModel:
         return self.fit.history
 
     @property
+    def selects_columns(self) -> bool:
+        """Whether its functions are columns of X, and none is that of a kernel."""
+        return any(group.centres.ndim == 1 for group in self.basis.groups)
+
+    @property
     def centres(self) -> AnyArray:
         """Of all kernel functions, as rows were given; empty if they are columns."""
-        if any(group.centres.ndim == 1 for group in self.basis.groups):
+        if self.selects_columns:
             return np.empty((0, 0))
         centres = np.concatenate([group.centres for group in self.basis.groups])
         single = centres.dtype == object and centres.shape[1] == 1

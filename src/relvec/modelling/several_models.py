@@ -56,6 +56,11 @@ class SeveralModels(ABC):
     def features(self) -> Features:
         return self.models[0].features
 
+    @property
+    def selects_columns(self) -> bool:
+        """Whether the functions of each are columns of X."""
+        return self.models[0].selects_columns
+
     def in_order(self) -> Self:
         """With the functions of every model by their indices, as those of all are."""
         return replace(self, models=tuple(one.in_order() for one in self.models))

@@ -37,7 +37,8 @@ def _of_process(cls: Any) -> Kind:
             _check(name, value)
         return cls(**given)
 
-    return Kind(f"sklearn.{cls.__name__}", cls, names, frozenset(), take, make)
+    name = f"sklearn.{cls.__name__}"
+    return Kind(name, cls, names, frozenset(), take, make, kernel=True)
 
 
 def _parts_of(cls: Any) -> tuple[str, ...]:

@@ -85,7 +85,7 @@ def check_names(
         raise ModelFileError(f"{owner} has no parameters")
     odd = params.keys() ^ set(wanted)
     if odd - (optional - params.keys()):
-        names = ", ".join(sorted(str(name)[:40] for name in odd)[:9])
+        names = ", ".join(sorted(map(str, odd)))
         raise ModelFileError(f"{owner} has other parameters than it should: {names}")
 
 

@@ -167,7 +167,7 @@ def _check_parts(parts: Any, n_features: int, names: list[str] | None) -> None:
         if type(name) is not str or not whole:
             raise ModelFileError("a part of columns has no name, or no columns")
         if numbers_of(given, n_features, names or []) != places:
-            raise ModelFileError(f"columns of {name[:40]!r} are others than was given")
+            raise ModelFileError(f"columns of {name!r} are others than was given")
 
 
 def _as_given(
@@ -202,7 +202,7 @@ def _kind_of(columns: Any) -> Any:
 def _frozen(one: Any) -> Any:
     if isinstance(one, str):
         if one not in _WORDS:
-            raise ModelFileError(f"{one[:40]!r} is no transformer")
+            raise ModelFileError(f"{one!r} is no transformer")
         return one
     if not _transforms(one):
         raise ModelFileError("a part of columns is no transformer")

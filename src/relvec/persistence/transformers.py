@@ -81,7 +81,7 @@ def check_output(transformer: Any) -> None:
 def check_features(n_features: Any, names: Any) -> None:
     """How many there are, and their names if they have any."""
     if type(n_features) is not int or not 0 < n_features < 2**31:
-        raise ModelFileError(f"n_features is {str(n_features)[:40]}")
+        raise ModelFileError(f"n_features is {n_features!r}")
     if names is None:
         return
     known = isinstance(names, list) and all(isinstance(name, str) for name in names)
@@ -111,7 +111,7 @@ def made_with(cls: Any, params: Any, n_features: Any, names: Any) -> Any:
 def _scalar_type(name: Any) -> Any:
     """Of an encoder's table."""
     if not isinstance(name, str) or name not in _TABLE_TYPES:
-        raise ModelFileError(f"an encoder makes a table of {str(name)[:20]!r}")
+        raise ModelFileError(f"an encoder makes a table of {name!r}")
     return np.dtype(name).type
 
 
