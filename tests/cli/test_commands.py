@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -10,7 +11,7 @@ import pytest
 
 import relvec
 from cli.sessions import document, mixed, numbers, run, with_gaps
-from relvec import LSSVR, RVC, RVR
+from relvec import LSSVC, LSSVR, RVC, RVR
 from relvec.cli import main
 from relvec.cli.commands import relvec as commands
 from relvec.cli.comparing import CONTENDERS
@@ -93,6 +94,28 @@ def test_texts_that_a_model_never_saw_are_told(folder):
 
     assert done.exit_code == 0
     assert "'east'" in done.stderr
+
+
+LABELS = ["+", "++", "-1", "'quoted'", "1-2", "=HYPERLINK(1)", "@a", "\tb", "-2+c|d!A0"]
+
+
+@pytest.mark.parametrize("kind", ["csv", "csv.gz", "parquet"])
+def test_no_label_is_a_formula_of_a_spreadsheet(folder, kind):
+    table = pd.DataFrame({"x": np.arange(45.0)})
+    labels = np.repeat(LABELS, 5)
+    relvec.save(LSSVC(gamma=1.0, C=100.0).fit(table, labels), "m.json")
+    table.to_csv("t.csv", index=False)
+
+    found = document(f"predict m.json t.csv --output p.{kind}")
+
+    read = pd.read_parquet if kind == "parquet" else partial(pd.read_csv, dtype=str)
+    written = read(f"p.{kind}")["class"].unique().tolist()
+    (*told,) = found["remarks"]
+    if kind == "parquet":
+        assert (written, told) == (LABELS, [])
+    else:
+        assert written == [*LABELS[:5], *(f"'{label}" for label in LABELS[5:])]
+        assert "apostrophe" in told[0]
 
 
 def test_inspect_says_what_a_file_holds(folder):

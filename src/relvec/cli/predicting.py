@@ -16,7 +16,7 @@ from relvec.cli.models import Model, loaded
 from relvec.cli.output import Output
 from relvec.cli.places import ARROW, CSV, FEATHER, PACKED, check_writable, ending
 from relvec.cli.tables import no_rows
-from relvec.cli.writing import writing
+from relvec.cli.writing import harmless, writing
 from relvec.report.scores import predicted
 
 _AT_ONCE = 10_000  # rows, of which products with all vectors are held
@@ -38,6 +38,7 @@ def predict_to_file(
     found, table = loaded(model), opened_table(data)
     columns = found.columns_of(table.names)
     added = _added(found, prefix)
+    marked = _marked(found.labels) if ending(path) in {CSV, PACKED} else []
     if not only:
         _check_free(table, added)
     with output.share() as tell:
@@ -51,7 +52,10 @@ def predict_to_file(
             X = found.rows_of(frame_of(rows))
             unknown.add(found.unknown_texts(X))
             count += len(rows.kept)
-            write(_joined(keep(rows), _predictions(found, X), added))
+            new = _predictions(found, X)
+            if marked:
+                new[0] = new[0].map(harmless)  # the classes
+            write(_joined(keep(rows), new, added))
             tell(f"Predicting  {count:,} rows", rows.done)
         if not count:
             raise no_rows(data)
@@ -59,8 +63,19 @@ def predict_to_file(
         "predictions": str(path),
         "rows": count,
         "added": added,
-        "remarks": unknown.remarks(),
+        "remarks": [*unknown.remarks(), *marked],
     }
+
+
+def _marked(labels: list[Any]) -> list[str]:
+    """A remark, if labels are written otherwise than they are."""
+    marked = [label for label in labels if harmless(label) != label]
+    if not marked:
+        return []
+    return [
+        f"spreadsheets take the class {listed(map(repr, marked))} for a formula: the "
+        "CSV file has an apostrophe before it; Parquet and Arrow files have none"
+    ]
 
 
 def _added(model: Model, prefix: str) -> list[str]:

@@ -15,6 +15,7 @@ from relvec.cli.tables import as_frame
 from relvec.model_file import whole_file
 
 Write = Callable[[pa.Table], None]
+_FORMULAS = ("=", "+", "-", "@", "\t", "\r")  # what they begin with
 
 
 @contextmanager
@@ -28,6 +29,26 @@ def write_table(frame: pd.DataFrame, path: Path) -> None:
     """The whole file, or none of it."""
     with writing(path) as write:
         write(pa.Table.from_pandas(frame, preserve_index=False))
+
+
+def harmless(label: Any) -> Any:
+    """A label that no spreadsheet takes for a formula when it opens a CSV file.
+
+    Text that begins as a formula does gets an apostrophe before it, as OWASP advises.
+    Numbers stay as they are, and so do labels of signs alone, such as ``+`` and ``--``.
+    """
+    if not isinstance(label, str) or not label.startswith(_FORMULAS):
+        return label
+    signs = not label.strip("+-")
+    return label if signs or _is_number(label) else f"'{label}"
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 @contextmanager
