@@ -191,6 +191,7 @@ CSV_TARGETS = [
     ("x,y\n1,2\n2,\n", r"row 2 .*, column 'y': the value is missing.* correct the tar"),
     ("x,y\n1,red\n2,\n", "row 2 .*, column 'y': the value is missing"),
     ("x,y\n1,1.5\n2,inf\n", "row 2 .*, column 'y': the value is infinite"),
+    ("x,y\n1,red\n2,red\0\n", "row 2 .*, column 'y': it has a NUL byte; correct"),
 ]
 
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import pandas as pd
 import pyarrow as pa
-from pyarrow import parquet
+from pyarrow import compute, parquet
 
 from relvec.cli.cells import TEXT, Cells, as_type, kinds_of, present
 from relvec.cli.headers import column_names
 from relvec.cli.places import ARROW, CSV, FEATHER, PACKED, PARQUET, ending
-from relvec.cli.tables import CSV_RULES, arrow_reader, as_frame, reading
+from relvec.cli.tables import CSV_RULES, arrow_reader, as_frame, check_text, reading
 
 # Cells that are held at a time, and most rows, for a few ten megabytes.
 _CELLS, _ROWS = 1_000_000, 30_000
@@ -49,8 +49,16 @@ class TableFile:
             parts = _READERS[ending(self.path)](self.path, self._at_once)
             for table, done in parts:
                 if len(table):
-                    yield Rows(table.rename_columns(self.names), first, done)
+                    rows = Rows(table.rename_columns(self.names), first, done)
+                    if self.is_text:
+                        self._check_text(rows)
+                    yield rows
                     first += len(table)
+
+    def _check_text(self, rows: Rows) -> None:
+        for name in self.names:
+            nuls = compute.match_substring(rows.kept[name], "\0").to_numpy()
+            check_text(self.path, name, nuls, rows.first)
 
     def frames(self, numbers: Collection[str]) -> Callable[[Rows], pd.DataFrame]:
         """What makes values of rows, where the given columns are to be numbers."""

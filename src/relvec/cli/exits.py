@@ -11,6 +11,7 @@ FAILED, WRONG, FAULT, INTERRUPTED = 1, 2, 70, 130
 # By name, so that whoever sees a fault can show it.
 TRACEBACK = "RELVEC_TRACEBACK"
 _NAMED = 5  # rows, names or values that a message lists
+_BEGINNING, _END = 800, 200  # characters of a message that are kept if it has more
 
 
 class Problem(click.ClickException):
@@ -25,6 +26,14 @@ def listed(values: Any) -> str:
     shown = ", ".join(str(value) for value in values[:_NAMED])
     more = len(values) - _NAMED
     return f"{shown} and {more} more" if more > 0 else shown
+
+
+def one_line(text: str) -> str:
+    """A message to print, short though it may quote a cell of any length."""
+    words = " ".join(text.split())
+    if len(words) > _BEGINNING + _END:
+        words = f"{words[:_BEGINNING]} … {words[-_END:]}"
+    return printable(words)
 
 
 def printable(text: str) -> str:
@@ -56,7 +65,7 @@ class Commands(click.RichGroup):
             if os.environ.get(TRACEBACK):
                 raise
             text, code = _told(error)
-            click.echo(f"relvec: {printable(' '.join(text.split()))}", err=True)
+            click.echo(f"relvec: {one_line(text)}", err=True)
         sys.exit(code if isinstance(code, int) else 0)
 
     def invoke(self, ctx: click.Context) -> Any:

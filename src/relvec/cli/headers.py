@@ -5,6 +5,7 @@ Tab completion asks for them while somebody waits.
 
 import csv
 import gzip
+import zlib
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +14,8 @@ from typing import Any, cast
 from relvec.cli.exits import Problem, listed
 from relvec.cli.places import ARROW, CSV, FEATHER, PACKED, PARQUET, check_table
 
+# What is raised by the libraries that read CSV and unpack it.
+DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error, csv.Error)
 _OTHER_SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
 
 
@@ -23,18 +26,28 @@ def column_names(path: Path) -> list[str]:
         names = _NAMES[kind](path)
     except UnicodeDecodeError as error:
         raise not_utf8(path, error) from error
-    except (ValueError, EOFError) as error:  # of pyarrow, or of gzip
+    except (ValueError, *DAMAGED) as error:  # pyarrow raises ValueError
         raise damaged(path, error) from error
     if names == [""]:
         raise Problem(f"{path} is blank: write names of columns, and rows below them")
     _check_separator(path, names)
     _check_different(path, names)
+    if any("\0" in name for name in names):
+        raise nul_found(path, "the names of its columns")
     return names
 
 
 def damaged(path: Path, error: Any) -> Problem:
     """What to say of a file that cannot be read."""
     return Problem(f"{path} cannot be read ({error}): correct it, or write it again")
+
+
+def nul_found(path: Path, where: str) -> Problem:
+    """What to say of a byte that no text has."""
+    return Problem(
+        f"{path} has a NUL byte in {where}: it is damaged, or no text; write it again "
+        "as UTF-8 text"
+    )
 
 
 def not_utf8(path: Path, error: UnicodeDecodeError) -> Problem:

@@ -29,7 +29,7 @@ from rich.progress import (
 )
 from rich.table import Table
 
-from relvec.cli.exits import printable
+from relvec.cli.exits import one_line, printable
 from relvec.cli.progress import Left, Told
 
 Document = Mapping[str, Any]
@@ -77,7 +77,7 @@ class Output:
     def note(self, text: str) -> None:
         """A remark of one line."""
         if not self.quiet:
-            click.echo(f"note: {printable(' '.join(text.split()))}", err=True)
+            click.echo(f"note: {one_line(text)}", err=True)
 
     @property
     def lively(self) -> bool:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 
 _ENOUGH = 0.5  # share of cells that look so
-_SEEN = 1000  # cells that are looked at
+_SEEN, _LONGEST = 1000, 10_000  # cells that are looked at, and letters of each
 # What cells look like, and the remedy.
 _LOOKS = (
     (r"[+-]?\d[\d.]*(,\d+)+", "write numbers without commas and with decimal points"),
@@ -20,7 +20,8 @@ _LOOKS = (
 
 def remedy_of(cells: Iterable[object]) -> str | None:
     """What would make numbers of most of the cells; None if they are plain text."""
-    texts = [str(cell).strip() for cell, _ in zip(cells, range(_SEEN), strict=False)]
+    seen = zip(cells, range(_SEEN), strict=False)
+    texts = [str(cell).strip()[:_LONGEST] for cell, _ in seen]
     for look, remedy in _LOOKS:
         alike = sum(re.fullmatch(look, text) is not None for text in texts)
         if texts and alike > _ENOUGH * len(texts):

@@ -1,8 +1,6 @@
 """Tables from files, whole."""
 
-import gzip
 import warnings
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,7 +12,7 @@ import pyarrow as pa
 from pyarrow import ipc, parquet
 
 from relvec.cli.exits import Problem, listed
-from relvec.cli.headers import column_names, damaged, not_utf8
+from relvec.cli.headers import DAMAGED, column_names, damaged, not_utf8, nul_found
 from relvec.cli.places import ARROW, CSV, FEATHER, PACKED, PARQUET, ending
 from relvec.typing import AnyArray
 
@@ -24,7 +22,7 @@ CSV_RULES: dict[str, Any] = {
     "index_col": False,
     "skipinitialspace": True,
 }
-_DAMAGED = (pa.ArrowInvalid, pd.errors.ParserError, gzip.BadGzipFile, zlib.error)
+_DAMAGED = (pa.ArrowInvalid, pd.errors.ParserError, *DAMAGED)
 
 
 def read_table(path: Path) -> pd.DataFrame:
@@ -35,7 +33,20 @@ def read_table(path: Path) -> pd.DataFrame:
     frame.columns = pd.Index(names)
     if len(frame) == 0:
         raise no_rows(path)
+    if ending(path) in {CSV, PACKED}:
+        for name in frame.select_dtypes(exclude=["number", "bool"]):
+            check_text(path, name, frame[name].map(_has_nul).to_numpy())
     return frame
+
+
+def check_text(path: Path, name: str, nuls: AnyArray, first: int = 0) -> None:
+    """Refuse a column of text with NUL bytes, given which of its cells have one."""
+    if nuls.any():
+        raise nul_found(path, f"{rows_named(nuls, first)} of column {name!r}")
+
+
+def _has_nul(cell: Any) -> bool:
+    return isinstance(cell, str) and "\0" in cell
 
 
 def no_rows(path: Path) -> Problem:
@@ -52,7 +63,7 @@ def reading(path: Path) -> Iterator[None]:
             yield
         except UnicodeDecodeError as error:
             raise not_utf8(path, error) from error
-        except (*_DAMAGED, EOFError) as error:
+        except _DAMAGED as error:
             raise damaged(path, error) from error
         except pd.errors.ParserWarning as error:
             raise Problem(

@@ -16,6 +16,7 @@ from relvec.typing import AnyArray
 # Whole numbers are classes if there are few, each of them several times.
 _FEW, _REPEATED = 10, 5
 _MOST_CLASSES = 100
+_LONGEST_LABEL = 1000  # letters: numpy gives those of the longest to every row
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +129,15 @@ def _values(column: pd.Series) -> AnyArray:
         return column.to_numpy(dtype=np.int64)
     if pd.api.types.is_numeric_dtype(kind):
         return as_numbers(column, str(column.name))
-    return np.asarray([str(cell) for cell in column])
+    labels = [str(cell) for cell in column]
+    long = np.asarray([len(label) > _LONGEST_LABEL for label in labels])
+    if long.any():
+        raise Problem(
+            f"the target {column.name!r} has a text of {max(map(len, labels)):,} "
+            f"letters in {rows_named(long)}, and a class has a name of at most "
+            f"{_LONGEST_LABEL:,}: correct it"
+        )
+    return np.asarray(labels)
 
 
 def _as_real(name: str, values: AnyArray) -> AnyArray:

@@ -8,6 +8,7 @@ the line.
 import csv
 import gzip
 import math
+import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -25,7 +26,7 @@ from relvec.data.tables import Table, no_rows
 _CHUNK = 2 << 20
 _REMEDY = "correct the file, or write it again as comma-separated UTF-8 text"
 _NUMBER, _BOOLEAN, _WHOLE, _TEXT = "double", "bool", "int64", "string"
-_UNDECODED = "\N{REPLACEMENT CHARACTER}"
+_UNDECODED, _NUL = "\N{REPLACEMENT CHARACTER}", "\0"
 _TRUTHS = {"0", "1", "true", "false", "True", "False", "TRUE", "FALSE"}
 
 
@@ -55,6 +56,7 @@ class CsvTable(Table):
         conversion = self._conversion(kinds)
         with _explained(self.where, kinds), _opened(self.where, conversion) as batches:
             for rows in regrouped(batches, self.names, n_rows):
+                self._check_target(rows, roles.target)
                 yield self._with_whole_target(rows, roles.target)
 
     def place(self, row: int) -> Place:
@@ -71,6 +73,14 @@ class CsvTable(Table):
         types = {_NUMBER: pa.float64(), _BOOLEAN: pa.bool_(), _TEXT: pa.string()}
         chosen = {self.names[i]: types[kind] for i, kind in kinds.items()}
         return {"include_columns": list(chosen), "column_types": chosen}
+
+    def _check_target(self, rows: ArrowRows, target: int | None) -> None:
+        """Refuse NUL bytes in text, which numpy would leave out of labels."""
+        if target is not None and self._read_as(target) == _TEXT:
+            cells = rows.table.column(self.names[target])
+            compute = load("pyarrow.compute")
+            if compute.any(compute.match_substring(cells, _NUL)).as_py():
+                explain(self.where, {target: _TEXT})
 
     def _with_whole_target(self, rows: ArrowRows, target: int | None) -> ArrowRows:
         """Labels 0 and 1 as whole numbers, though a fraction may come in later rows."""
@@ -140,29 +150,40 @@ def _explained(path: str, kinds: Mapping[int, str]) -> Iterator[None]:
 
 def explain(path: str, kinds: Mapping[int, str]) -> None:
     """Raise for the first line that does not fit the header or the kinds of columns."""
+    spoilt = (StopIteration, EOFError, OSError, zlib.error)
+    with _as_text(path) as file, suppress(*spoilt):
+        lines = csv.reader(file)
+        try:
+            _check_lines(path, lines, kinds)
+        except csv.Error as error:
+            msg = f"{path}, line {lines.line_num}: {error}; {_REMEDY}"
+            raise ValueError(msg) from error
+
+
+def _check_lines(path: str, lines: Any, kinds: Mapping[int, str]) -> None:
     numbers, booleans, texts = (
         [position for position, kind in kinds.items() if kind == wanted]
         for wanted in (_NUMBER, _BOOLEAN, _TEXT)
     )
-    with _as_text(path) as file, suppress(csv.Error, StopIteration, EOFError, OSError):
-        lines = csv.reader(file)
-        names = next(lines)
-        for row, cells in enumerate(cells for cells in lines if cells):
-            if len(cells) != len(names):
-                raise ValueError(
-                    f"{path}, line {lines.line_num}: {len(cells)} fields where the "
-                    f"header has {len(names)}; correct the line, and put fields that "
-                    "contain a comma in double quotes"
-                )
-            bad = [i for i in numbers if not _is_number(cells[i])]
-            bad += [i for i in booleans if cells[i].strip() not in _TRUTHS]
-            bad += [i for i in texts if _UNDECODED in cells[i]]
-            if bad:
-                label = f"column {names[bad[0]]!r}"
-                raise _bad_cell(cells[bad[0]], _place(path, row), label)
+    names = next(lines)
+    for row, cells in enumerate(cells for cells in lines if cells):
+        if len(cells) != len(names):
+            raise ValueError(
+                f"{path}, line {lines.line_num}: {len(cells)} fields where the "
+                f"header has {len(names)}; correct the line, and put fields that "
+                "contain a comma in double quotes"
+            )
+        bad = [i for i in numbers if not _is_number(cells[i])]
+        bad += [i for i in booleans if cells[i].strip() not in _TRUTHS]
+        bad += [i for i in texts if _UNDECODED in cells[i] or _NUL in cells[i]]
+        if bad:
+            label = f"column {names[bad[0]]!r}"
+            raise _bad_cell(cells[bad[0]], _place(path, row), label)
 
 
 def _bad_cell(cell: str, place: Place, label: str) -> ValueError:
+    if _NUL in cell:
+        return ValueError(f"{place.row(0)}, {label}: it has a NUL byte; {_REMEDY}")
     if _UNDECODED in cell:
         msg = f"{place.row(0)}, {label}: {cell!r} is not UTF-8 text; {_REMEDY}"
         return ValueError(msg)
