@@ -41,7 +41,9 @@ def fitted_lines(estimator: Any) -> dict[str, str]:
         )
     if np.isfinite(estimator.log_evidence_):
         lines["log evidence"] = f"{estimator.log_evidence_:.2f}"
-    return {**lines, "kernel": _kernels(estimator), "status": model.outcome}
+    lines |= {"kernel": _kernels(estimator), "status": model.outcome}
+    calibration = getattr(estimator, "calibration_", None)
+    return lines if calibration is None else {**lines, "check": calibration.words}
 
 
 def _kernels(estimator: Any) -> str:

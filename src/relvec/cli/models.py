@@ -73,6 +73,7 @@ class Model:
         """What it is, in a few values."""
         last = self.estimator
         noise = getattr(last, "noise_variance_", None)
+        calibration = getattr(last, "calibration_", None)
         return {
             "estimator": type(last).__name__,
             "kernel": _name(getattr(last, "kernel_", last.kernel)),
@@ -80,6 +81,7 @@ class Model:
             "noise_std": None if noise is None else np.sqrt(noise).tolist(),
             "log_evidence": float(last.log_evidence_),
             "status": last.status_.name.lower(),
+            "calibration": None if calibration is None else calibration.as_dict(),
         }
 
     def feature_names(self) -> list[str]:

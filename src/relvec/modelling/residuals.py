@@ -193,7 +193,9 @@ class Calibration:
         named = {
             "method": self.method,
             "n_rows": self.n_rows,
-            "coverage_of_90": list(several) if isinstance(several, tuple) else several,
+            "coverage_of_90_percent_intervals": list(several)
+            if isinstance(several, tuple)
+            else several,
             "log_loss": self.log_loss,
             "baseline_log_loss": self.baseline_log_loss,
         }

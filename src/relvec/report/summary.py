@@ -48,6 +48,9 @@ def summary_section(
     )
     if len(case.tried) < len(case.y if case.held_out is None else case.held_out):
         text += f" {len(case.tried):,} of them, drawn by chance, are tried."
+    calibration = getattr(case.subject.model, "calibration_", None)
+    if calibration is not None and calibration.warning is not None:
+        text = f"Caution: {calibration.warning}. {text}"
     return Section("summary", "Summary", text, (Facts(_facts(case)), table))
 
 
