@@ -8,10 +8,11 @@ from numpy.testing import assert_allclose
 from problems import read_only
 from sklearn.datasets import make_friedman1
 
-from relvec import RVC, RVR, Status
+from relvec import RVC, RVR, Status, sparse_bayes
 from relvec.data import noisy_sinc
 from relvec.design import DenseDesign
 from relvec.estimators import FitWarning
+from relvec.kernels import Gaussian, Linear
 
 X, Y = read_only(*make_friedman1(60, noise=1.0, random_state=0))
 LABELS = (np.median(Y) < Y).astype(int)
@@ -218,3 +219,91 @@ def test_the_same_features_in_every_magnitude_give_the_same_fit():
 
     assert np.array_equal(plain.relevance_, spanned.relevance_)
     assert_allclose(spanned.predict(SPAN), plain.predict(X), rtol=1e-8)
+
+
+DRAWN = np.random.default_rng(0)
+MANY, FEW, NOISE = (DRAWN.standard_normal(size) for size in ((30, 60), (30, 2), 30))
+
+
+def same(A, B):
+    """A function of each row for itself."""
+    return (np.abs(A[:, None] - B[None]).max(axis=-1) == 0).astype(float)
+
+
+def constant(A, B):
+    return np.ones((len(A), len(B)))
+
+
+# What is fitted to what, how that ends, and what to do then.
+ENDS = {
+    "narrow": (RVR(gamma=1e6), FEW, NOISE, Status.INTERPOLATION, "widen it"),
+    "narrow in a sum": (
+        RVR(Gaussian(1e-3) + Linear()),
+        FEW,
+        NOISE,
+        Status.INTERPOLATION,
+        "widen it",
+    ),
+    "wide": (RVR(gamma=1e-9), FEW, NOISE, Status.EMPTY, "the kernel width suits"),
+    "learned": (RVR(), FEW, NOISE, Status.EMPTY, "no width of the kernel helps"),
+    "linear, without noise": (
+        RVR("linear"),
+        FEW,
+        FEW @ [1.0, 2.0],
+        Status.PERFECT_FIT,
+        "too many features for so many rows",
+    ),
+    "linear": (RVR("linear"), FEW, NOISE, Status.EMPTY, "such as 'rbf'"),
+    "polynomial": (
+        RVR("poly", degree=5),
+        MANY,
+        NOISE,
+        Status.INTERPOLATION,
+        "lower the degree",
+    ),
+    "features": (RVR(None), MANY, NOISE, Status.INTERPOLATION, "leave some out"),
+    "no features": (RVR(None), FEW, NOISE, Status.EMPTY, "the columns of X have to do"),
+    "precomputed": (
+        RVR("precomputed"),
+        np.eye(30),
+        NOISE,
+        Status.INTERPOLATION,
+        "X has too many columns",
+    ),
+    "own": (RVR(same), FEW, NOISE, Status.INTERPOLATION, "choose a smoother one"),
+    "own, constant": (RVR(constant), FEW, NOISE, Status.EMPTY, "try another kernel"),
+    "classes": (
+        RVC("linear", multi_class="ovr"),
+        FEW,
+        np.arange(30) % 3,
+        Status.EMPTY,
+        "such as 'rbf'",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ENDS)
+def test_advice_is_for_the_kernel_at_hand(name):
+    model, rows, targets, status, remedy = ENDS[name]
+    with pytest.warns(FitWarning) as told:
+        model.fit(rows, targets)
+
+    assert model.status_ is status
+    message = str(told[0].message)
+    assert status.event in message
+    assert remedy in message
+    assert ("width" in message or "widen" in message) == (
+        name in {"narrow", "narrow in a sum", "wide", "learned"}
+    )
+    assert message == model.model_.outcome
+
+
+@pytest.mark.parametrize(
+    ("columns", "status"),
+    [(MANY, Status.INTERPOLATION), (np.ones((30, 1)), Status.EMPTY)],
+)
+def test_a_dictionary_has_no_kernel(columns, status):
+    found = sparse_bayes(columns, NOISE - NOISE.mean())
+
+    assert found.status is status
+    assert "kernel" not in found.status.value

@@ -8,6 +8,7 @@ import pytest
 from partitions import sinc_problem
 
 from relvec import BottomUp, TopDown
+from relvec.kernels import Linear
 from relvec.modelling import Specification, class_family
 from relvec.partition import size as size_module
 from relvec.partition.size import PartitionSize, check_size, found_size
@@ -86,6 +87,15 @@ def test_advice_where_nearly_all_rows_are_vectors(looked, n_vectors, advised):
         assert f"{n_vectors}%" in advice
         assert "widen" in advice
         assert "gamma='learn'" in advice
+
+
+def test_no_advice_to_widen_a_kernel_without_a_width(looked):
+    looked.vectors = np.arange(100)
+    spec = replace(specification(), kernels=(Linear(),))
+    advice = found_size(spec, Counted(10_000, 1)).advice
+
+    assert "100%" in advice
+    assert "widen" not in advice
 
 
 def test_no_advice_on_a_size_that_was_given():

@@ -92,7 +92,11 @@ class Problem:
 
 
 class Status(Enum):
-    """How a fit ended; the value tells the user what it means and what to do."""
+    """How a fit ended; the value tells the user what it means and what to do.
+
+    It does so for any dictionary. The warning of an estimator tells what to do with the
+    kernel that it has.
+    """
 
     CONVERGED = "converged"
     MAX_ITER = (
@@ -114,18 +118,17 @@ class Status(Enum):
     STOPPED = "stopped by a callback: the model is usable"
     EMPTY = (
         "no basis function explains the target better than noise, so the model is "
-        "constant: check that the features are scaled and the kernel width suits "
-        "their distances"
+        "constant: check that the functions have to do with the target, or give others"
     )
     PERFECT_FIT = (
         "the fit leaves no residual, so the noise stands at its floor of 1e-6 times "
-        "the target's spread: if the data are noisy the dictionary is too rich, so "
-        "widen the kernel or give noise_variance"
+        "the target's spread: if the data are noisy there are too many independent "
+        "functions for so many rows, so leave some out or give noise_variance"
     )
     INTERPOLATION = (
         "the model spends nearly all observations on weights and has none left to "
-        "estimate the noise from: if the data are noisy the kernel is too narrow for "
-        "their distances, so widen it (or its support) or give noise_variance"
+        "estimate the noise from: if the data are noisy there are too many independent "
+        "functions for so many rows, so leave some out or give noise_variance"
     )
     CONSTANT_TARGET = (
         "the target does not vary, so the model is constant: check that y is the "
@@ -135,6 +138,11 @@ class Status(Enum):
     def __reduce__(self) -> tuple[type["Status"], tuple[str]]:
         # By its value, as for pickle, which skops asks in another way.
         return type(self), (self.value,)
+
+    @property
+    def event(self) -> str:
+        """What has happened, without what to do about it."""
+        return self.value.partition(": ")[0]
 
     @property
     def success(self) -> bool:

@@ -1,6 +1,7 @@
 """Fitting as a function: a specification and rows in, a fitted model out."""
 
 from relvec.modelling.accumulation import Accumulated
+from relvec.modelling.advice import has_width
 from relvec.modelling.calibration import calibrated, checked_fit
 from relvec.modelling.candidates import (
     AT_ROWS,
@@ -138,6 +139,7 @@ __all__ = [
     "fit_varying_noise",
     "fit_with_learned",
     "has_prior",
+    "has_width",
     "heard",
     "in_arrays",
     "in_blocks",

@@ -11,6 +11,7 @@ from relvec.basis import Basis, blocks
 from relvec.data import RowBlocks, is_row_blocks
 from relvec.evidence import EvidenceFit, Status
 from relvec.kernels import Kernel
+from relvec.modelling.advice import in_words
 from relvec.modelling.draws import Beyond
 from relvec.modelling.families import Family
 from relvec.modelling.residuals import Calibration, Residuals
@@ -183,8 +184,14 @@ class FittedModel:
 
     @property
     def outcome(self) -> str:
-        """The same in words."""
-        return self.status.value
+        """The same in words, with what to do."""
+        learned = self.learned.length_scales is not None
+        return in_words(self.status, self.kernels, learned=learned)
+
+    @property
+    def kernels(self) -> tuple[Kernel, ...]:
+        """Of its functions."""
+        return tuple(group.kernel for group in self.basis.groups)
 
     @property
     def log_evidence(self) -> float:

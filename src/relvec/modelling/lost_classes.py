@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from relvec.evidence import Status
+from relvec.modelling.advice import has_width
 from relvec.modelling.training_rows import TrainingRows
 from relvec.typing import AnyArray, Indices
 
@@ -31,7 +32,13 @@ def remark_on_lost_classes(
         return None
     predicted = model.predictive(rows.rows.whole()).predicted
     lost = without[~np.isin(labels[without], predicted)]
-    return _words(labels.tolist(), classes, lost) if len(lost) else None
+    if len(lost) == 0:
+        return None
+    remedy = "give its rows a larger sample_weight, for instance "
+    remedy += "sklearn.utils.class_weight.compute_sample_weight('balanced', y)"
+    if has_width(model.kernels):
+        remedy += ", or see whether the kernel is too wide to tell it from the others"
+    return f"{_words(labels.tolist(), classes, lost)}: {remedy}"
 
 
 def _words(labels: list[Any], classes: Indices, lost: Indices) -> str:
@@ -42,7 +49,5 @@ def _words(labels: list[Any], classes: Indices, lost: Indices) -> str:
     more = f" and {len(lost) - _SHOWN} more" if len(lost) > _SHOWN else ""
     return (
         "no relevance vector and no prediction on the training rows for "
-        f"{', '.join(named)}{more}: give its rows a larger sample_weight, for instance "
-        "sklearn.utils.class_weight.compute_sample_weight('balanced', y), or see "
-        "whether the kernel is too wide to tell it from the others"
+        f"{', '.join(named)}{more}"
     )

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from relvec.evidence import Status
+from relvec.kernels import Kernel
 from relvec.modelling.fitted import FittedModel, Learned
 from relvec.modelling.residuals import Calibration
 from relvec.modelling.same_functions import function_keys
@@ -61,6 +62,11 @@ class SeveralModels(ABC):
         """Whether the functions of each are columns of X."""
         return self.models[0].selects_columns
 
+    @property
+    def kernels(self) -> tuple[Kernel, ...]:
+        """Of the functions of all."""
+        return tuple(kernel for one in self.models for kernel in one.kernels)
+
     def in_order(self) -> Self:
         """With the functions of every model by their indices, as those of all are."""
         return replace(self, models=tuple(one.in_order() for one in self.models))
@@ -84,11 +90,12 @@ class SeveralModels(ABC):
     def outcome(self) -> str:
         """Which models ended worst, and what that means."""
         named = zip(self.keys, self.models, strict=True)
-        keys = [key for key, one in named if one.status is self.status]
+        worst = [(key, one) for key, one in named if one.status is self.status]
+        keys = [key for key, _ in worst]
         names = ", ".join(repr(key) for key in keys[:_SHOWN])
         more = ", ..." if len(keys) > _SHOWN else ""
         count = f"{len(keys)} of {len(self.models)} {self.noun}s ({names}{more})"
-        return f"{count}: {self.status.value}"
+        return f"{count}: {worst[0][1].outcome}"
 
     @property
     def log_evidence(self) -> float:

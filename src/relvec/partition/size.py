@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from relvec.modelling import Specification, logger, maximised
+from relvec.modelling import Specification, has_width, logger, maximised
 from relvec.partition.source import Source
 
 # (5.2.1.2.1): up to such a ratio of vectors to rows drawn, such a share of these rows.
@@ -23,6 +23,7 @@ class PartitionSize:
 
     rows: int
     ratio: float = np.nan
+    narrow: bool = True  # whether a kernel could be so, having a width
 
     @property
     def advice(self) -> str | None:
@@ -31,8 +32,16 @@ class PartitionSize:
             return None
         return (
             f"{self.ratio:.0%} of the rows that were drawn to find the partition size "
-            "are relevance vectors, so that partitions gain little: the kernel is "
-            "probably too narrow, widen it or let it be learned (gamma='learn')"
+            f"are relevance vectors, so that partitions gain little: {self._remedy}"
+        )
+
+    @property
+    def _remedy(self) -> str:
+        if not self.narrow:
+            return "leave out partition, or choose a kernel with fewer functions"
+        return (
+            "the kernel is probably too narrow, widen it or let it be learned "
+            "(gamma='learn')"
         )
 
 
@@ -48,7 +57,7 @@ def found_size(spec: Specification, source: Source) -> PartitionSize:
     least = max(_LEAST, 0 if classes is None else len(classes))
     size = min(max(round(share * len(rows)), least), n_rows)
     logger.info("partitions of %d rows; sparseness ratio %.2f", size, ratio)
-    return PartitionSize(size, ratio)
+    return PartitionSize(size, ratio, has_width(spec.kernels))
 
 
 def check_size(size: int, n_rows: int, classes: Any) -> None:
