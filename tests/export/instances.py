@@ -328,4 +328,7 @@ INSTANCES = {
 
 @cache
 def fitted(name):
-    return INSTANCES[name]()
+    """A model of a name; some are too sure of themselves, and say so."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FitWarning)
+        return INSTANCES[name]()

@@ -310,7 +310,10 @@ INSTANCES = {
 
 @cache
 def fitted(name):
-    return INSTANCES[name]()
+    """A model of a name; some are too sure of themselves, and say so."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FitWarning)
+        return INSTANCES[name]()
 
 
 def rows_for(model):
