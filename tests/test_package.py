@@ -1,17 +1,47 @@
 """The package itself, whose names come with the first look at them."""
 
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 import relvec
+
+DOCS = Path(__file__).parents[1] / "docs"
+MODULES = (
+    "data",
+    "export",
+    "inspection",
+    "kernels",
+    "metrics",
+    "plots",
+    "report",
+    "wavelets",
+)
 
 
 @pytest.mark.parametrize("name", relvec.__all__)
 def test_every_name_is_there(name):
     assert getattr(relvec, name) is getattr(relvec, name)
     assert name in dir(relvec)
+
+
+def test_nothing_else_is_shown():
+    shown = {name for name in dir(relvec) if not name.startswith("__")}
+
+    assert shown <= {*relvec.__all__, *MODULES}
+    assert all(hasattr(relvec, name) for name in MODULES)
+
+
+def test_data_shows_what_the_reference_lists():
+    reference = (DOCS / "api" / "data.rst").read_text()
+    listed = re.findall(
+        r"^\.\. auto(?:function|class):: (\w+)", reference, re.MULTILINE
+    )
+
+    assert sorted(relvec.data.__all__) == sorted(listed)
 
 
 def test_a_package_that_is_not_used_waits_for_nothing():

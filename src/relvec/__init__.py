@@ -82,6 +82,19 @@ _ROOMS = {
 }
 
 
+# What the reference has besides the names of __all__.
+_MODULES = (
+    "data",
+    "export",
+    "inspection",
+    "kernels",
+    "metrics",
+    "plots",
+    "report",
+    "wavelets",
+)
+
+
 def __getattr__(name: str) -> Any:
     """What comes with the first look at it, since scikit-learn takes a second.
 
@@ -97,4 +110,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted([*__all__, *_MODULES])

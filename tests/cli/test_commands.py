@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 import relvec
 from cli.sessions import document, mixed, numbers, run, with_gaps
@@ -128,6 +129,19 @@ def test_inspect_says_what_a_file_holds(folder):
     assert (len(found["columns"]), texts) == (5, ["port"])
     assert len(found["features"]) == 4 + 3
     assert found["vectors"] == len(relvec.load("mixed.json").steps[-1][1].relevance_)
+
+
+def test_inspect_says_once_how_a_fit_ended(folder):
+    table = numbers()
+    hasty = RVR(gamma=0.5, max_iter=1)
+    with pytest.warns(ConvergenceWarning) as told:
+        hasty.fit(table[["width"]], table["price"])
+    relvec.save(hasty, "hasty.json")
+
+    for name in ("numbers", "mixed"):
+        assert run(f"inspect {name}.json").stdout.count("converged") == 1
+    assert document("inspect hasty.json")["status"] == "max_iter"
+    assert document("inspect hasty.json")["meaning"] == str(told[0].message)
 
 
 @pytest.mark.parametrize("outputs", ["shared", "independent"])

@@ -14,6 +14,8 @@ from relvec.plots import (
     EvidenceTraceDisplay,
     FeatureRelevanceDisplay,
     LengthScalesDisplay,
+    PredictiveIntervalDisplay,
+    RelevanceDisplay,
     StabilityDisplay,
 )
 
@@ -195,3 +197,28 @@ def test_without_axes_there_is_a_new_figure():
     before = plt.figure()
 
     assert FeatureRelevanceDisplay.from_estimator(ARD).figure_ is not before
+
+
+DISPLAYS = {
+    "intervals": lambda: PredictiveIntervalDisplay.from_estimator(PLAIN, X, Y),
+    "map": lambda: RelevanceDisplay.from_estimator(
+        RVR(gamma=1.0, noise_variance=0.01).fit(WIDE[:, :2], TARGETS), WIDE[:, :2]
+    ),
+    "trace": lambda: EvidenceTraceDisplay.from_estimator(PLAIN),
+    "scales": lambda: LengthScalesDisplay.from_estimator(ARD),
+    "features": lambda: FeatureRelevanceDisplay.from_estimator(ARD),
+    "stability": lambda: StabilityDisplay(
+        stability=relevance_stability(RVR(gamma=0.1), X, Y, n_repeats=2)
+    ),
+}
+
+
+@pytest.mark.parametrize("name", DISPLAYS)
+def test_a_display_is_shown_in_a_line_or_two(name):
+    display = DISPLAYS[name]()
+
+    text = repr(display)
+    assert text.startswith(f"{type(display).__name__}(")
+    assert len(text) < 500
+    assert "\n" not in text
+    assert "array([" not in text

@@ -19,7 +19,7 @@ def held(model: Path) -> dict[str, Any]:
         "bytes": model.stat().st_size,
         "steps": [type(step).__name__ for step in found.steps],
         **found.facts(),
-        "meaning": summary["meaning"],
+        **_meaning(summary),
         "rounds": summary["n_iter"],
         "seconds": summary["seconds"],
         "classes": [str(label) for label in found.labels] or None,
@@ -28,6 +28,12 @@ def held(model: Path) -> dict[str, Any]:
         "columns": _columns(found),
         "features": _features(found),
     }
+
+
+def _meaning(summary: dict[str, Any]) -> dict[str, str]:
+    """What the status means, where its name does not say it all."""
+    meaning = str(summary["meaning"])
+    return {} if meaning == "converged" else {"meaning": meaning}
 
 
 def _columns(model: Model) -> list[dict[str, Any]]:

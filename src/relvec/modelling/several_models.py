@@ -88,7 +88,9 @@ class SeveralModels(ABC):
 
     @property
     def outcome(self) -> str:
-        """Which models ended worst, and what that means."""
+        """Which models ended worst, and what that means, unless all converged."""
+        if self.status is Status.CONVERGED:
+            return self.status.value
         named = zip(self.keys, self.models, strict=True)
         worst = [(key, one) for key, one in named if one.status is self.status]
         keys = [key for key, _ in worst]

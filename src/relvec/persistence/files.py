@@ -213,7 +213,7 @@ def _summary(estimator: Any) -> dict[str, Any]:
     return {
         "estimator": type(estimator).__name__,
         "status": status.name,
-        "meaning": status.value,
+        "meaning": model.outcome,
         "n_iter": int(estimator.n_iter_),
         "log_evidence": evidence if np.isfinite(evidence) else None,
         "n_vectors": len(model.indices),

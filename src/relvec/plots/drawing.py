@@ -1,8 +1,9 @@
 """What all pictures share: matplotlib, its axes, colours and circles."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import Field, dataclass, field, fields
+from reprlib import Repr
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -31,8 +32,32 @@ def matplotlib(module: str) -> Any:
     return optional_module(f"matplotlib.{module}", use, "plots")
 
 
-@dataclass(eq=False, kw_only=True)
-class Display:
+class _Brief(Repr):
+    """Shows values in a few letters, arrays by their shapes."""
+
+    def repr_ndarray(self, array: AnyArray, level: int) -> str:
+        """Called for arrays by the name of their type."""
+        del level
+        return f"<array of shape {array.shape}>"
+
+
+class Briefly:
+    """A dataclass whose ``repr`` fits into a line or two, whatever it holds."""
+
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+
+    def __repr__(self) -> str:
+        brief = _Brief().repr
+        shown = [
+            f"{each.name}={brief(getattr(self, each.name))}"
+            for each in fields(self)
+            if each.repr
+        ]
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class Display(Briefly):
     """What is drawn into one pair of axes."""
 
     ax_: Any = field(init=False, repr=False)

@@ -6,7 +6,14 @@ from typing import Any, Self
 import numpy as np
 
 from relvec.parameters import check_choice
-from relvec.plots.drawing import COLOURS, Style, panels_for, styled, whole_numbers
+from relvec.plots.drawing import (
+    COLOURS,
+    Briefly,
+    Style,
+    panels_for,
+    styled,
+    whole_numbers,
+)
 from relvec.plots.subject import Subject
 from relvec.typing import AnyArray
 
@@ -20,8 +27,8 @@ _USUAL = ("log_evidence", "n_vectors", "noise_std")
 _AXES = {"iteration": "step", "seconds": "seconds"}
 
 
-@dataclass(eq=False, kw_only=True)
-class EvidenceTraceDisplay:
+@dataclass(eq=False, repr=False, kw_only=True)
+class EvidenceTraceDisplay(Briefly):
     """Evidence, number of vectors and noise after every step of a fit.
 
     Of a model for each class or pair every classifier has lines of its own. Make it by

@@ -12,7 +12,7 @@ from relvec.plots.subject import Subject
 from relvec.typing import Array
 
 
-@dataclass(eq=False, kw_only=True)
+@dataclass(eq=False, repr=False, kw_only=True)
 class FeatureRelevanceDisplay(Display):
     """Bars of ``feature_relevance_``, the most relevant feature on top.
 

@@ -21,7 +21,7 @@ from relvec.typing import Array
 _KINDS = ("auto", "line", "scatter", "sorted")
 
 
-@dataclass(eq=False, kw_only=True)
+@dataclass(eq=False, repr=False, kw_only=True)
 class PredictiveIntervalDisplay(Display):
     """Predictions of a regression with intervals, beside what was observed.
 

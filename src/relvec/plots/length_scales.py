@@ -19,7 +19,7 @@ from relvec.typing import Array
 LEARN = "fit it with gamma='learn' and kernel='rbf', or with kernel_learning='ard'"
 
 
-@dataclass(eq=False, kw_only=True)
+@dataclass(eq=False, repr=False, kw_only=True)
 class LengthScalesDisplay(Display):
     """Learned length scales, of each feature or of each vector.
 

@@ -23,7 +23,7 @@ from relvec.typing import AnyArray, Array
 _PALE = 0.5  # how much of a colour a region has
 
 
-@dataclass(eq=False, kw_only=True)
+@dataclass(eq=False, repr=False, kw_only=True)
 class RelevanceDisplay(Display):
     """A map of two features, with the vectors circled as in the papers' figures.
 

@@ -9,7 +9,7 @@ from relvec.inspection import RelevanceStability, relevance_stability
 from relvec.plots.drawing import BLUE, Display, styled, whole_numbers
 
 
-@dataclass(eq=False, kw_only=True)
+@dataclass(eq=False, repr=False, kw_only=True)
 class StabilityDisplay(Display):
     """A bar for each row, as high as it was often a vector, classes side by side.
 
