@@ -24,6 +24,11 @@ class Deadline:
         return type(self).after, (left,)
 
     @property
+    def left(self) -> float:
+        """Seconds until then; negative after it."""
+        return self.at - perf_counter()
+
+    @property
     def passed(self) -> bool:
         """Whether it is over."""
         return perf_counter() >= self.at

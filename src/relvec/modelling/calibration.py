@@ -41,6 +41,14 @@ from relvec.typing import Array, Indices
 # That are left out, for the sake of time: their mean square is known to 2 %.
 _MOST_ROWS = 5000
 _ARRAYS = 8  # of rows and functions at a time
+# Rows N are left out of a model of n functions in about so many seconds for each of
+# N·n², with 2n rows more for what all have in common. After the deadline there is half
+# a second. Fewer than some rows tell nothing.
+_SECONDS_EACH, _LEAST_SECONDS, _FEW_ROWS = 2e-9, 0.5, 50
+_NO_TIME = (
+    "max_seconds left no time to check error bars and probabilities on rows left out, "
+    "so they may be too certain: raise max_seconds"
+)
 _FOLDS = 5
 # Rows that folds have to judge: a coverage of 90 % is then known to 1.3 %, and one or
 # two folds of many rows are enough.
@@ -62,8 +70,10 @@ def calibrated(
     known = rows.in_memory or len(rows.sample.indices) > 0
     if not known:
         return model
-    size = 8 * _ARRAYS * (len(model.basis) + rows.n_features + 1)
-    part = data.drawn(min(_MOST_ROWS, max(1, int(spec.budget.bytes // size))))
+    count = _rows_afforded(model, spec, data)
+    if count == 0:
+        return model.remarked(_NO_TIME)
+    part = data.drawn(count)
     seen = judged(model, part, columns_are_rows=spec.centres.are_rows)
     left_out = rows_left_out(model, seen, part)
     model = _corrected(model, spec, left_out)
@@ -72,6 +82,17 @@ def calibrated(
             found = _surroundings(model, part, seen, left_out)
         model = replace(model, surroundings=found)
     return described(model, _widened(model, part, seen, left_out))
+
+
+def _rows_afforded(model: FittedModel, spec: Specification, data: TrainingSet) -> int:
+    """Rows that memory and time allow to leave out; none if that is not worth it."""
+    size = 8 * _ARRAYS * (len(model.basis) + data.rows.n_features + 1)
+    most = min(_MOST_ROWS, max(1, int(spec.budget.bytes // size)))
+    if not spec.deadline.limited:
+        return most
+    seconds, n = max(spec.deadline.left, _LEAST_SECONDS), len(model.basis)
+    affordable = int(seconds / (_SECONDS_EACH * n**2)) - 2 * n
+    return min(most, affordable) if affordable >= min(_FEW_ROWS, len(data)) else 0
 
 
 def checked_fit(fit: Fit) -> Fit:
