@@ -162,8 +162,14 @@ class Posterior:
     def rescaled(self, weights: Array) -> Self:
         """The same distribution over weights multiplied by ``weights`` (n,)."""
         # A precision beyond the range of float64 is as good as infinite.
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore", under="ignore"):
             precision = self.prior_precision / weights / weights
+        if np.any(precision < np.finfo(np.float64).tiny):
+            raise ValueError(
+                "the functions of the model are so small that their weights reach "
+                f"{np.max(weights):.0e}, and floating point cannot hold the variance "
+                "of such weights: scale the features to larger numbers"
+            )
         return replace(self, mean=self.mean * weights, prior_precision=precision)
 
 

@@ -98,6 +98,20 @@ def test_features_whose_squares_overflow():
         RVR().fit(scan(X * 1e200, target=Y, block_rows=60))
 
 
+@pytest.mark.parametrize("settings", [{}, {"partition": "sample"}])
+def test_features_whose_squares_vanish(settings):
+    with pytest.raises(ValueError, match=r"X differ by 2e-169.*scale the features"):
+        RVR(**settings).fit(scan(X * 1e-170, target=Y, block_rows=60))
+
+
+@pytest.mark.parametrize("settings", [{}, {"partition": "sample"}])
+def test_a_single_block_may_hold_values_whose_squares_vanish(settings):
+    rows = X.copy()
+    rows[:60] *= 1e-170
+    model = RVR(gamma=0.1, **settings).fit(scan(rows, target=Y, block_rows=60))
+    assert np.isfinite(model.predict(rows)).all()
+
+
 def test_weights_that_are_all_zero():
     with pytest.raises(ValueError, match="zero for every row"):
         RVR().fit(scan(X, target=Y, weight=np.zeros(200), block_rows=60))

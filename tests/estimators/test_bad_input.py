@@ -7,11 +7,12 @@ import pandas as pd
 import pytest
 from problems import read_only
 from scipy.sparse import csr_matrix
+from sklearn.base import is_regressor
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
-from relvec import RVC, RVR, BottomUp, sparse_bayes
+from relvec import LSSVC, LSSVR, RVC, RVR, BottomUp, sparse_bayes
 from relvec.data import noisy_sinc, two_mixtures
-from relvec.estimators import validation
+from relvec.estimators import FitWarning, validation
 from relvec.kernels import Gaussian
 
 X, Y = read_only(*noisy_sinc(30, seed=0))
@@ -173,6 +174,50 @@ def test_values_beyond_floating_point():
         RVR(kernel="poly", degree=9, gamma=1.0).fit(X * 1e30, Y)
     with pytest.raises(ValueError, match=r"order of 1e\+160.*change its unit"):
         RVR().fit(X, np.where(Y > 0, 1e160, -1e160))
+    for target in (1e300, 1e-200):
+        with pytest.raises(ValueError, match=r"order of 1e.*change its unit"):
+            RVR().fit(X, np.full(len(X), target))
+
+
+@pytest.mark.parametrize("size", [1e-155, 1e-170, 1e-300])
+@pytest.mark.parametrize(
+    "model",
+    [
+        RVR(),
+        RVR(kernel=None),
+        RVR(kernel="laplacian"),
+        RVR(kernel_learning="adaptive"),
+        RVR(design="streamed"),
+        RVC(),
+        LSSVR(),
+        LSSVC(),
+    ],
+)
+def test_features_whose_squares_vanish(model, size):
+    targets = Y if is_regressor(model) else Y > 0
+    with pytest.raises(ValueError, match=r"X differ by .*scale the features"):
+        model.fit(X * size, targets)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "cosine"])
+@pytest.mark.parametrize("size", [1e-90, 1e-120, 1e-150])
+def test_kernel_values_whose_squares_vanish(kernel, size):
+    rows = np.c_[X, Y] * size
+    with pytest.raises(
+        ValueError, match=r"functions of the model are so small.*scale the features"
+    ):
+        RVR(kernel=kernel).fit(rows, Y)
+    with pytest.raises(
+        ValueError, match=r"functions of the model are so small.*scale the features"
+    ):
+        RVC(kernel=kernel).fit(rows, Y > 0)
+
+
+@pytest.mark.parametrize("value", [0.0, 1e-200])
+def test_constant_features_of_any_size_are_accepted(value):
+    with pytest.warns(FitWarning):
+        model = RVR().fit(np.full((30, 2), value), Y)
+    assert np.isfinite(model.predict(np.full((1, 2), value), return_std=True)).all()
 
 
 def test_precomputed_shapes():

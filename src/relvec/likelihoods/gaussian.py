@@ -39,7 +39,7 @@ class Gaussian:
 
         The search begins with ``noise_variance``, or with a tenth of the targets'.
         """
-        magnitude = root_mean_square(y, sample_weight) or abs(offset) or 1.0
+        magnitude = root_mean_square(y, sample_weight) or _squarable(offset) or 1.0
         weight = sample_weight[:, None]
         mean = (y * weight).sum(axis=0) / weight.sum(axis=0)
         variance = ((y - mean) ** 2 * weight).sum(axis=0) / weight.sum(axis=0)
@@ -162,14 +162,20 @@ def gaussian_noise(
 
 def root_mean_square(y: Array, sample_weight: Array) -> float:
     """√(Σ v y² / Σ v) over rows and outputs; 0 if they vanish."""
-    peak = float(np.max(np.abs(y), initial=0.0))
+    peak = _squarable(np.max(np.abs(y), initial=0.0))
     if peak == 0:
         return 0.0
-    smallest, largest = SQUARABLE
-    if not smallest < peak < largest:
-        raise ValueError(
-            f"y is of the order of {peak:.0e}, whose square floating point cannot "
-            "hold: change its unit"
-        )
     squares = ((y / peak) ** 2).mean(axis=1)
     return peak * float(np.sqrt((squares * sample_weight).sum() / sample_weight.sum()))
+
+
+def _squarable(target: Any) -> float:
+    """The size of a target. A size that has no square in floating point is refused."""
+    size = abs(float(target))
+    smallest, largest = SQUARABLE
+    if size and not smallest < size < largest:
+        raise ValueError(
+            f"y is of the order of {size:.0e}, whose square floating point cannot "
+            "hold: change its unit"
+        )
+    return size

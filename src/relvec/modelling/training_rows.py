@@ -13,6 +13,7 @@ from relvec.parameters import as_weights
 from relvec.typing import AnyArray, Array, Indices
 
 _LARGEST_FEATURE = 1e152  # the sum of the squares of many stays in range
+_SMALLEST_SPAN = 1e-152  # squares of differences, and their reciprocals, do too
 _TEMPORARIES = 8  # numbers per entry of X while its variance is computed
 # Rows of which equal ones are counted once, where no more than this share differs.
 _MANY, _FEW_DIFFER = 1000, 0.5
@@ -39,11 +40,13 @@ class Features:
 
 @dataclass(frozen=True)
 class Spread:
-    """Weight, mean and variance of all entries of X seen so far."""
+    """Weight, mean, variance and range of all entries of X seen so far."""
 
     weight: float = 0.0
     mean: float = 0.0
     variance: float = 0.0
+    least: float = np.inf
+    largest: float = -np.inf
 
     @classmethod
     def of(cls, X: AnyArray, sample_weight: Array) -> "Spread":
@@ -51,12 +54,13 @@ class Spread:
         weight = float(sample_weight.sum())
         if weight == 0:
             return cls()
-        peak = float(np.max(np.abs(X))) or 1.0
+        least, largest = float(np.min(X)), float(np.max(X))
+        peak = max(largest, -least) or 1.0
         share = sample_weight / (weight * X.shape[1])
         unit = np.asarray(X, dtype=np.float64) / peak
         mean = float(np.sum(share @ unit))
         variance = float(np.sum(share @ (unit - mean) ** 2))
-        return cls(weight, mean * peak, variance * peak * peak)
+        return cls(weight, mean * peak, variance * peak * peak, least, largest)
 
     def joined(self, other: "Spread") -> "Spread":
         """Of both."""
@@ -67,7 +71,22 @@ class Spread:
         difference = other.mean - self.mean
         within = (1 - part) * self.variance + part * other.variance
         between = part * (1 - part) * difference * difference
-        return Spread(weight, self.mean + part * difference, within + between)
+        return Spread(
+            weight,
+            self.mean + part * difference,
+            within + between,
+            min(self.least, other.least),
+            max(self.largest, other.largest),
+        )
+
+    def check_span(self) -> None:
+        """Refuse values that differ by so little that the squares of it vanish."""
+        span = self.largest - self.least
+        if 0 < span < _SMALLEST_SPAN:
+            raise ValueError(
+                f"the values of X differ by {span:.0e} at most, whose square floating "
+                "point cannot hold: scale the features"
+            )
 
 
 @dataclass(frozen=True)
@@ -194,6 +213,8 @@ def in_arrays(
     X are a kernel's values between all rows.
     """
     check_magnitude(X)
+    if X.dtype != object:
+        Spread(least=float(np.min(X)), largest=float(np.max(X))).check_span()
     present, weight = _counted(X, y, sample_weight, square=square)
     if len(present) == len(X) and X.nbytes > room:
         present, weight = np.arange(len(X)), sample_weight
@@ -302,6 +323,7 @@ class _Gathered:
     def training_rows(self, blocks: RowBlocks) -> tuple[TrainingRows, AnyArray]:
         if not self.y or self.drawn is None:
             raise ValueError("the blocks hold no rows")
+        self.spread.check_span()
         weight = as_weights(np.concatenate(self.weight), sum(map(len, self.weight)))
         y, present = np.concatenate(self.y), weight > 0
         if self.counted == len(self.drawn):

@@ -70,6 +70,7 @@ class Survey:
         found.check_kinds()
         if found.n_counted == 0:
             raise ValueError("the blocks hold no rows of positive weight")
+        found.spread.check_span()
         return found
 
     @property
