@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose
 from oracles import covariance, log_marginal
 from problems import random_case
 
+from relvec.evidence.moments import Overlaps
 from relvec.evidence.pool import (
     Pool,
     _exchange,
@@ -52,6 +53,28 @@ def some_variance(case):
     variance = np.zeros(case.Phi.shape[1])
     variance[case.active] = 1 / case.alpha
     return variance
+
+
+@pytest.mark.parametrize("n_outputs", [1, 2, 3])
+def test_a_pool_of_some_functions_moves_as_one_of_all(n_outputs):
+    """Whatever order in memory the overlaps of these functions come in."""
+    case = random_case(0, n_outputs=n_outputs)
+    variance = some_variance(case)
+    dense = dense_pool(case, variance)
+    overlaps = Overlaps(
+        dense.overlap.reshape(n_outputs, len(variance), -1),
+        dense.quality,
+        np.zeros((n_outputs, len(variance))),
+    )
+    chosen = np.arange(len(variance))[::2]
+    least_precision = np.full(len(chosen), 1e-20)
+    pool = Pool.of(overlaps.subset(chosen), variance[chosen], least_precision, 0.0)
+    pool.move(1, 0.7)
+    dense.move(int(chosen[1]), 0.7)
+
+    expected = dense.overlap[..., chosen[:, None], chosen]
+    assert_allclose(pool.overlap, expected, rtol=1e-7, atol=1e-9)
+    assert_allclose(pool.quality, dense.quality[:, chosen], rtol=1e-7, atol=1e-8)
 
 
 @pytest.mark.parametrize("n_outputs", [1, 2])

@@ -48,6 +48,8 @@ class Pool:
             products, least = np.concatenate([overlap[0], quality]), least[0]
         else:
             products = np.concatenate([overlap, quality[:, None]], axis=1)
+        # BLAS changes rows of a row-major array in place, and a copy of any other.
+        products = np.ascontiguousarray(products)
         return cls(products, prior_variance, least, price, 1 / least_precision)
 
     @property
