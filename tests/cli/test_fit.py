@@ -43,6 +43,28 @@ def test_scores_are_those_of_the_rows_held_out(folder):
     assert scores["nlpd"] == pytest.approx(-np.mean(np.log(density)), rel=1e-9)
 
 
+DRAWN = np.random.default_rng(7)
+PLACES = DRAWN.random(800)
+# Noise of which more or fewer values are within two deviations than of Gaussian noise.
+NOISES = {
+    "too narrow: ": 10.0 * (DRAWN.random(800) < 0.1),
+    "too wide: ": np.where(DRAWN.random(800) < 0.5, -1.0, 1.0),
+    "neither too narrow nor too wide: ": DRAWN.standard_normal(800),
+}
+
+
+@pytest.mark.parametrize("words", NOISES)
+def test_error_bars_are_judged_by_rows_held_out(folder, words):
+    table = pd.DataFrame({"x": PLACES, "y": NOISES[words]})
+    table.to_csv("t.csv", index=False)
+    fit = "fit t.csv --target y --task regression --output m.json --holdout 0.5"
+
+    assert document(fit)["hold_out"]["error_bars"].startswith(words)
+    assert words in run(fit).stdout
+    assert document("report m.json t.csv --holdout 0.5")["held_out"]
+    assert f"the error bars are {words}" in (folder / "m.html").read_text()
+
+
 def test_classes_are_held_out_in_their_shares(folder):
     found = document("fit mixed.csv --target kind --output m.json --holdout 0.25")
     shares = mixed()["kind"].value_counts()

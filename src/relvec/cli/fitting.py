@@ -15,6 +15,7 @@ from relvec.cli.streaming import is_large, trained_on_stream
 from relvec.cli.tables import read_table
 from relvec.cli.targets import Target
 from relvec.cli.training import Trained, data_of, split, trained
+from relvec.report.scores import bars_in_words
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +41,10 @@ class Fit:
             "seconds": round(seconds, 2),
         }
         if len(self.held.values):
-            found["hold_out"] = {"rows": len(self.held.values), **self.scores}
+            number, within = len(self.held.values), self.scores.get("within_95")
+            found["hold_out"] = {"rows": number, **self.scores}
+            if within is not None:
+                found["hold_out"]["error_bars"] = bars_in_words(within, number)
             found["without_features"] = baseline(self.known, self.held)
         return found
 

@@ -3,11 +3,13 @@
 from typing import Any
 
 import numpy as np
+from scipy.stats import binom
 from sklearn.metrics import log_loss
 
 from relvec.typing import AnyArray, Array
 
-_WITHIN = 1.96  # deviations that 95 % of a normal distribution are within
+_WITHIN, _NOMINAL = 1.96, 0.95  # deviations, and the share that is within them
+_CHANCE = 0.99  # how often bars that are right are not called wrong
 
 
 def predicted(model: Any, X: Any, *, classes: bool) -> dict[str, AnyArray]:
@@ -45,6 +47,21 @@ def number_scores(y: Array, mean: Array, std: Array | None) -> dict[str, float |
         if std is None
         else float(np.mean(np.abs(error) <= _WITHIN * std)),
     }
+
+
+def bars_in_words(within: float, number: int) -> str:
+    """Whether error bars are too narrow or too wide, beyond what chance explains.
+
+    ``within`` is the share of so many rows that are within 1.96 deviations.
+    """
+    least, most = binom.interval(_CHANCE, number, _NOMINAL)
+    word = "neither too narrow nor too wide"
+    if round(within * number) < least:
+        word = "too narrow"
+    elif round(within * number) > most:
+        word = "too wide"
+    shares = f"{least / number:.3g} to {most / number:.3g}"
+    return f"{word}: chance explains shares from {shares}"
 
 
 def class_scores(

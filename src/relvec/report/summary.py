@@ -6,7 +6,12 @@ from relvec.notebook import fitted_lines
 from relvec.report.blocks import Cell, Facts, Section, Table, plain
 from relvec.report.case import Case
 from relvec.report.provenance import Origin
-from relvec.report.scores import class_scores, guess_scores, number_scores
+from relvec.report.scores import (
+    bars_in_words,
+    class_scores,
+    guess_scores,
+    number_scores,
+)
 from relvec.typing import AnyArray
 
 _MEANINGS = {
@@ -34,7 +39,7 @@ def summary_section(
     known = case.y[case.fitted] if len(case.fitted) else case.y
     guess = guess_scores(known, case.observed, classes=case.labels is not None)
     rows = tuple(
-        (_MEANINGS[name][0], value, guess.get(name), _MEANINGS[name][1])
+        (_MEANINGS[name][0], value, guess.get(name), _meaning(name, value, case))
         for name, value in scores.items()
         if value is not None
     )
@@ -52,6 +57,13 @@ def summary_section(
     if calibration is not None and calibration.warning is not None:
         text = f"Caution: {calibration.warning}. {text}"
     return Section("summary", "Summary", text, (Facts(_facts(case)), table))
+
+
+def _meaning(name: str, value: float, case: Case) -> str:
+    meaning = _MEANINGS[name][1]
+    if name != "within_95":
+        return meaning
+    return f"{meaning}; the error bars are {bars_in_words(value, len(case.tried))}"
 
 
 def _facts(case: Case) -> dict[str, Cell]:
