@@ -10,7 +10,7 @@ from scipy.special import expit
 from sklearn.datasets import make_blobs
 
 from relvec import RVC
-from relvec.modelling.coupling import coupled, voted
+from relvec.modelling.coupling import Pairs, coupled, voted
 
 X, Y = read_only(*make_blobs(90, centers=3, cluster_std=2.5, random_state=3))
 NEW = read_only(np.random.default_rng(0).uniform(-15, 15, (200, 2)))
@@ -50,6 +50,20 @@ def test_inconsistent_pairs_have_the_least_sum_of_squares():
     best = coupled(odds, 4)[0]
     for step in rng.normal(0, 1e-3, (100, 4)):
         assert misfit(best + step - step.mean()) > misfit(best)
+
+
+@pytest.mark.parametrize("n_classes", [3, 4, 5])
+def test_the_class_predicted_has_the_first_of_the_largest_probabilities(n_classes):
+    """Also where pairs are even, or in a circle, and classes as good as others."""
+    pairs = itertools.product([-0.3, 0.0, 0.3], repeat=n_classes * (n_classes - 1) // 2)
+    odds = np.array(list(itertools.islice(pairs, 0, None, 1 + 10 * (n_classes == 5))))
+    found = Pairs(np.arange(n_classes)).predictive(odds)
+
+    first = np.argmax(found.probabilities, axis=1)
+    assert np.array_equal(found.predicted, first)
+    assert_allclose(found.probabilities.sum(axis=1), 1, rtol=1e-12)
+    even = np.flatnonzero(~odds.any(axis=1))
+    assert (found.predicted[even] == 0).all()
 
 
 def test_certain_pairs_can_be_coupled():

@@ -202,6 +202,5 @@ class LSSVC(ClassifierMixin, LeastSquaresMachine):
         ndarray of shape (n_samples,)
             Class labels.
         """
-        found = self.decision_function(X)
-        chosen = np.argmax(found, axis=1) if found.ndim > 1 else (found > 0).astype(int)
-        return self.classes_[chosen]
+        f = self.model_.values(self._checked(X))
+        return self.model_.family.predictive(f, np.zeros_like(f)).predicted

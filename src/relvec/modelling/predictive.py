@@ -116,18 +116,19 @@ class ClassPrediction:
 
     @cached_property
     def probabilities(self) -> Array:
-        """(n_rows, K)."""
+        """(n_rows, K). Largest ones that differ by rounding alone are equal."""
         if self.decision.ndim == 1:
-            return expit(np.column_stack([-self.decision, self.decision]))
-        p = np.exp(self.decision)
-        return np.asarray(p / p.sum(axis=1, keepdims=True))
+            p = expit(np.column_stack([-self.decision, self.decision]))
+        else:
+            p = np.exp(self.decision)
+            p /= p.sum(axis=1, keepdims=True)
+        largest = p.max(axis=1, keepdims=True, initial=0.0)
+        return np.where(p >= largest * (1 - ROUNDING), largest, p)
 
     @property
     def predicted(self) -> AnyArray:
         """(n_rows,) labels; the first of those that are equally probable."""
-        p = self.probabilities
-        largest = p.max(axis=1, keepdims=True)
-        return self.labels[np.argmax(p >= largest * (1 - ROUNDING), axis=1)]
+        return self.labels[np.argmax(self.probabilities, axis=1)]
 
 
 @dataclass(frozen=True)
