@@ -102,6 +102,89 @@ def test_derivatives_are_those_of_a_fine_grid(n_others, spread, rng):
         assert_allclose(found.curvature[n], curvature, rtol=1e-3, atol=1e-4)
 
 
+def far_integrals(d):
+    """The same by mpmath, where the integrand is tiny and the normal density is zero.
+
+    Sums on an even grid about the peak, which Newton's method finds.
+    """
+    with mpmath.workdps(50):
+        d = [mpmath.mpf(float(x)) for x in d]
+        u, root = max(-x for x in d) / 2, mpmath.sqrt(2)
+
+        def log_cdfs_and_ratios(u):
+            cdfs = [mpmath.erfc(-(u + x) / root) / 2 for x in d]
+            ratios = [mpmath.npdf(u + x) / p for x, p in zip(d, cdfs, strict=True)]
+            return sum(mpmath.log(p) for p in cdfs), ratios
+
+        for _ in range(30):
+            _, r = log_cdfs_and_ratios(u)
+            bend = sum(a * (u + x + a) for a, x in zip(r, d, strict=True))
+            u += (sum(r) - u) / (1 + bend)
+        step = mpmath.mpf(1) / 5
+        places = [u + step * i for i in range(-40, 41)]
+        at = [log_cdfs_and_ratios(place) for place in places]
+        logs = [
+            mpmath.log(mpmath.npdf(u)) + a for u, (a, _) in zip(places, at, strict=True)
+        ]
+        p = [mpmath.exp(one - max(logs)) for one in logs]
+        total = sum(p)
+        mean = [
+            sum(a * r[j] for a, (_, r) in zip(p, at, strict=True)) / total
+            for j in range(len(d))
+        ]
+        curvature = np.empty((len(d), len(d)))
+        for j, k in np.ndindex(curvature.shape):
+            terms = (
+                (j == k) * r[j] * (u + d[j] + r[j])
+                - (r[j] - mean[j]) * (r[k] - mean[k])
+                for u, (_, r) in zip(places, at, strict=True)
+            )
+            curvature[j, k] = sum(a * b for a, b in zip(p, terms, strict=True)) / total
+        log_z = float(max(logs) + mpmath.log(total * step))
+    return log_z, [float(one) for one in mean], curvature
+
+
+@pytest.mark.parametrize("distance", [1e3, 1e4, 1e5, 1e6])
+@pytest.mark.parametrize("shape", [[-1.0, 0.0], [-1.0, -0.9, 0.0], [-1.0, -1.0, -1.0]])
+def test_classes_that_are_far_behind_keep_their_derivatives(distance, shape):
+    """What squares of the distance leave of sixteen digits."""
+    d = distance * np.array(shape) + 0.3
+    found = orthant(d[None])
+    log_z, gradient, curvature = far_integrals(d)
+
+    assert_allclose(found.log_z[0], log_z, rtol=1e-14)
+    assert_allclose(found.gradient[0], gradient, rtol=1e-9, atol=1e-9)
+    accuracy = 1e-7 + 1e-16 * distance**2
+    assert_allclose(found.curvature[0], curvature, rtol=0, atol=accuracy)
+
+
+@pytest.mark.parametrize("n_others", [2, 21, 99])
+@pytest.mark.parametrize("distance", [1e7, 1e12, 1e100, 1e300])
+def test_no_distance_is_too_far_for_the_integrals(n_others, distance, rng):
+    d = distance * rng.uniform(-1, 1, (5, n_others))
+    with np.errstate(all="raise", under="ignore"):
+        found = orthant(d)
+
+    for values in (found.log_z, found.gradient, found.slopes, found.deviations):
+        assert np.all(np.isfinite(values))
+    assert np.all(found.slopes <= 1 + 1e-9)
+
+
+@pytest.mark.parametrize("behind", [1e2, 1e4, 1e6, 1e12])
+def test_a_class_far_behind_leaves_the_others_their_probabilities(behind):
+    mean = np.array([[0.0, behind, behind + 1.0]])
+    expected = norm.cdf([[-np.inf, -np.sqrt(0.5), np.sqrt(0.5)]])
+
+    found = class_probabilities(mean, np.zeros((1, 3)))
+    assert_allclose(found, expected, rtol=1e-6, atol=1e-12)
+
+
+def test_classes_are_told_apart_at_any_distance():
+    mean = np.array([[0.0, 1e20, 2e20], [0.0, 1e150, -1e150]])
+    found = class_probabilities(mean, np.ones((2, 3)))
+    assert_allclose(found, [[0, 0, 1], [0, 1, 0]], atol=1e-12)
+
+
 def test_products_are_those_of_the_matrix_however_rows_fall_into_blocks(rng):
     d, v = 3 * rng.standard_normal((2, 700, 5))
     found = orthant(d)

@@ -1,11 +1,12 @@
 """The normal distribution of large arrays beside scipy's."""
 
+import mpmath
 import numpy as np
 from numpy.testing import assert_allclose
 from scipy.special import log_ndtr
 from scipy.stats import norm
 
-from relvec.likelihoods.normal_tails import ratio_and_scaled
+from relvec.likelihoods.normal_tails import ratio_and_scaled, steepness
 
 
 def test_both_tails_are_those_of_scipy():
@@ -30,3 +31,18 @@ def test_the_argument_is_left_as_it_is():
     assert_allclose(z, before, rtol=0)
     assert np.shares_memory(ratio, room)
     assert np.shares_memory(scaled, room)
+
+
+def test_the_steepness_has_its_digits_in_both_tails():
+    z = np.concatenate([-np.geomspace(1e9, 1e-3, 60), np.geomspace(1e-3, 30, 20)])
+    ratio, _ = ratio_and_scaled(z, np.empty((3, len(z))))
+    with mpmath.workdps(60):
+        exact = []
+        for one in map(mpmath.mpf, z):
+            r = mpmath.npdf(one) / (mpmath.erfc(-one / mpmath.sqrt(2)) / 2)
+            exact.append(float(r * (one + r)))
+    before = z.copy()
+
+    assert_allclose(steepness(z, ratio), exact, rtol=1e-9, atol=1e-6)
+    assert_allclose(z, before, rtol=0)
+    assert_allclose(steepness(z, ratio, out=z), exact, rtol=1e-9, atol=1e-6)

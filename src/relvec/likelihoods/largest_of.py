@@ -20,11 +20,15 @@ _STEP = 0.35
 # How far it reaches beyond where anything may happen, in units of s: Φ(−7) is 1e-12.
 _BEYOND = 7.0
 _MOST_NODES = 2000  # where s differ by much
+# Means are at most this far behind the largest one, in units of the deviation of the
+# difference: Φ(−60) is 1e-784, and the grid need not reach down to the mean itself.
+_FURTHEST_BEHIND = 60.0
 _ENTRIES = 32_000  # rows × variables × nodes at a time: four such arrays stay in cache
 
 
 def log_probabilities(mean: Array, std: Array) -> Array:
     """log P(variable is the largest) (N, K), of their moments (N, K); sums are one."""
+    mean = _within_reach(mean, std)
     low, high = _ends(mean, std)
     n_nodes = np.ceil((high - low) / (_STEP * std.min(axis=1))).astype(np.intp) + 1
     n_nodes = np.minimum(n_nodes, _MOST_NODES)
@@ -40,6 +44,14 @@ def log_probabilities(mean: Array, std: Array) -> Array:
         log_p[rows] = _on_grid(mean[rows].T, std[rows].T, v).T
         start += step
     return log_p
+
+
+def _within_reach(mean: Array, std: Array) -> Array:
+    """Means beside the largest of each row, those far behind brought nearer (N, K)."""
+    top = np.argmax(mean, axis=1)[:, None]
+    behind = mean - np.take_along_axis(mean, top, axis=1)
+    spread = np.hypot(std, np.take_along_axis(std, top, axis=1))
+    return np.maximum(behind, -_FURTHEST_BEHIND * spread)
 
 
 def _ends(mean: Array, std: Array) -> tuple[Array, Array]:

@@ -30,7 +30,11 @@ from functools import cache, cached_property
 import numpy as np
 
 from relvec.blockwise import in_order
-from relvec.likelihoods.normal_tails import log_cdf_and_ratio, ratio_and_scaled
+from relvec.likelihoods.normal_tails import (
+    log_cdf_and_ratio,
+    ratio_and_scaled,
+    steepness,
+)
 from relvec.linalg import available_threads
 from relvec.typing import Array
 
@@ -43,7 +47,11 @@ _CLOSER = 0.93
 # classes, one more beyond each of these numbers: with more the error is the same.
 _PEAK_STEPS, _MORE_STEPS = 3, (25, 100)
 _ENTRIES = 32_000  # rows × classes × nodes at a time: four such arrays stay in cache
-_LEAST_SKEW = 1e-6  # b, below which (e^{bt} − 1)/b is t to six digits
+# Limits of b. Below the first, (e^{bt} − 1)/b is t to six digits. The second is beyond
+# what any number of classes has: 0.33 for a hundred, 0.65 for a million.
+_LEAST_SKEW, _MOST_SKEW = 1e-6, 1.0
+# Distances are limited to this: log Z is then −1e23, and φ/Φ soon has no digits left.
+_FURTHEST = 1e12
 _LOG_NORMAL = -0.5 * np.log(2 * np.pi)
 
 
@@ -117,7 +125,8 @@ class _Lines:
     @classmethod
     def of(cls, distance: Array) -> "_Lines":
         n_rows, n_others = distance.shape
-        d, places = np.ascontiguousarray(distance.T), np.empty((3, n_rows))
+        d = np.clip(distance.T, -_FURTHEST, _FURTHEST, order="C")
+        places = np.empty((3, n_rows))
 
         def find(rows: slice, room: Array) -> None:
             places[:, rows] = _peak(d[:, rows], room)
@@ -162,9 +171,8 @@ class _Nodes:
         """E[r] and E[r(z + r)] (n, J); deviations go ``out`` (n, q, J)."""
         z, ratio = self.z, self.ratio
         gradient = np.einsum("jqn,qn->jn", ratio, self.weights)
-        z += ratio
-        z *= ratio
-        slopes = np.einsum("jqn,qn->jn", z, self.weights)
+        bend = steepness(z, ratio, out=z)
+        slopes = np.einsum("jqn,qn->jn", bend, self.weights)
         ratio -= gradient[:, None]
         ratio *= np.sqrt(self.weights)
         out[:] = ratio.transpose(2, 1, 0)
@@ -191,13 +199,13 @@ def _peak(d: Array, room: Array) -> tuple[Array, Array, Array]:
     for _ in range(_PEAK_STEPS + bisect_left(_MORE_STEPS, len(d))):
         z = np.add(u, d, out=room[0])
         ratio, _ = ratio_and_scaled(z, room[1:])
-        bend = ratio * (z + ratio)
+        bend = steepness(z, ratio)
         curve = 1 + np.sum(bend, axis=0)
         u = u + (np.sum(ratio, axis=0) - u) / curve
     width = curve**-0.5
     # (log Φ)‴ = r((z + r)(z + 2r) − 1)
     third = np.sum(bend * (z + 2 * ratio) - ratio, axis=0)
-    return u, width, np.maximum(third * width**3 / 3, _LEAST_SKEW)
+    return u, width, np.clip(third * width**3 / 3, _LEAST_SKEW, _MOST_SKEW)
 
 
 @cache

@@ -19,6 +19,9 @@ from relvec.typing import Array
 _LEAST_SHARE = 1e-9  # d that is not known to be more: by it is divided
 # Newton's method at its mode, and the last step of log a.
 _MOST_ROUNDS, _LOG_STEP = 12, 0.05
+# By how many nats a step may make latent values less probable, since the constant and
+# the weights are found one after the other; and how often it is halved otherwise.
+_MOST_LOSS, _MOST_HALVINGS = 1.0, 10
 # About the mean square of the targets: log a, in nats, and steps of its grid.
 _LOG_RANGE, _GRID = (-12.0, 25.0), 38
 
@@ -32,18 +35,53 @@ def observed_process(
     certain of all its rows, pseudo-observations weigh next to nothing.
     """
     weight = seen.sample_weight * (count / seen.sample_weight.sum())
-    eta, last = np.zeros_like(seen.y), np.inf
+    at = _Latent(np.zeros_like(seen.y), np.zeros((seen.y.shape[1], features.shape[1])))
+    last = np.inf
     # What couples outputs is at most as much again as their own precisions.
-    step = 1.0 if eta.shape[1] == 1 else 0.5
+    step = 1.0 if seen.y.shape[1] == 1 else 0.5
+
+    def log_posterior(latent: _Latent, a: Array) -> float:
+        density = seen.likelihood.log_density(seen.y, latent.values, weight)
+        return density + latent.log_prior(a)
+
     for _ in range(_MOST_ROUNDS):
-        observations = seen.likelihood.pseudo_observations(seen.y, eta, weight)
+        observations = seen.likelihood.pseudo_observations(seen.y, at.values, weight)
         found = Observed.of(features, observations)
         a = found.amplitude(pooled=pooled)
         size = float(np.log(a.mean())) if a.mean() > 0 else -np.inf
         if seen.likelihood.conjugate or abs(size - last) < _LOG_STEP:
             break
-        eta, last = eta + step * (found.mean(features, a) - eta), size
+        # Many classes share a precision that is a mean over all their contrasts. Along
+        # the few contrasts that a row depends on it is much too small, and whole steps
+        # would lead away from the mode.
+        before, goal = log_posterior(at, a), found.latent(features, a)
+        for _ in range(_MOST_HALVINGS):
+            moved = at.towards(goal, step)
+            if log_posterior(moved, a) >= before - _MOST_LOSS:
+                break
+            step /= 2
+        at, last = moved, size
     return found, a
+
+
+@dataclass(frozen=True)
+class _Latent:
+    """Latent values of the process at the rows, and the weights of its features."""
+
+    values: Array  # (N, K)
+    weights: Array  # (K, r)
+
+    def towards(self, other: "_Latent", share: float) -> "_Latent":
+        """A point on the line to another one."""
+        return _Latent(
+            self.values + share * (other.values - self.values),
+            self.weights + share * (other.weights - self.weights),
+        )
+
+    def log_prior(self, a: Array) -> float:
+        """Up to a constant, for prior variances (K,) of the weights."""
+        squares = np.sum(self.weights**2, axis=1)
+        return -0.5 * float(np.sum(squares[a > 0] / a[a > 0]))
 
 
 @dataclass(frozen=True)
@@ -76,12 +114,12 @@ class Observed:
             (total * target**2).sum(axis=0) / total.sum(axis=0),
         )
 
-    def mean(self, features: Array, a: Array) -> Array:
-        """Of the process at the rows (N, K), for amplitudes (K,)."""
+    def latent(self, features: Array, a: Array) -> _Latent:
+        """The mean of the process at the rows, for amplitudes (K,)."""
         a = a[:, None]
         weights = a / (1 + a * self.eigenvalues) * self.targets
         turned = (self.eigenvectors @ weights[:, :, None])[:, :, 0]
-        return self.constant + features @ turned.T
+        return _Latent(self.constant + features @ turned.T, turned)
 
     def amplitude(self, *, pooled: bool) -> Array:
         """a (K,) of most evidence, the same for all outputs if it is pooled."""
