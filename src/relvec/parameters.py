@@ -125,8 +125,22 @@ def check_level(name: str, value: Any) -> None:
         raise _refused(name, "a whole number of at least 0", value)
 
 
+def check_unmasked(name: str, values: Any) -> None:
+    """Refuse an array of numpy.ma in which a value is masked."""
+    if not isinstance(values, np.ma.MaskedArray):
+        return
+    count = np.count_nonzero(np.ma.getmaskarray(values))
+    if count:
+        raise ValueError(
+            f"{name} has {count} masked value(s), which are missing: fill them, "
+            f"for example with {name}.filled(0.0), or leave out "
+            "their rows"
+        )
+
+
 def as_floats(name: str, values: Any, ndim: int) -> Array:
     """A finite array of real numbers with the given number of axes."""
+    check_unmasked(name, values)
     try:
         array = np.asarray(values)
     except ValueError:

@@ -4,14 +4,15 @@ import warnings
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from problems import read_only
 from scipy.sparse import csr_matrix
-from sklearn.base import is_regressor
+from sklearn.base import clone, is_regressor
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from relvec import LSSVC, LSSVR, RVC, RVR, BottomUp, sparse_bayes
-from relvec.data import noisy_sinc, two_mixtures
+from relvec.data import noisy_sinc, scan, two_mixtures
 from relvec.estimators import FitWarning, validation
 from relvec.kernels import Gaussian
 
@@ -342,3 +343,76 @@ def test_arrays_that_are_taken_as_they_are(monkeypatch, data):
         quick = outcome()
         monkeypatch.setattr(validation, "_is_plain", lambda array, ndim: False)
         assert outcome() == quick
+
+
+class LazyRows:
+    """What a lazy data frame of polars looks like."""
+
+    def collect(self):
+        return X
+
+    def lazy(self):
+        return self
+
+
+@pytest.mark.parametrize("lazy", [LazyRows(), pl.DataFrame({"a": X[:, 0]}).lazy()])
+def test_lazy_frames(lazy):
+    with pytest.raises(TypeError, match=r"X is a Lazy.* not computed yet: give X.coll"):
+        RVR().fit(lazy, Y)
+    with pytest.raises(TypeError, match=r"y is a Lazy.*: give y.collect\(\)"):
+        LSSVR().fit(X, lazy)
+    with pytest.raises(TypeError, match=r"X is a Lazy.*: give X.collect\(\)"):
+        RVR(gamma=0.1).fit(X, Y).predict(lazy)
+
+
+TIMES = {
+    "datetime": pd.date_range("2020-01-01", periods=30),
+    "with a zone": pd.date_range("2020-01-01", periods=30, tz="UTC"),
+    "duration": pd.to_timedelta(np.arange(30), "s"),
+}
+
+
+@pytest.mark.parametrize("kind", TIMES)
+@pytest.mark.parametrize("alone", [True, False])
+def test_columns_of_dates(kind, alone):
+    rows = pd.DataFrame({"a": X[:, 0], "when": TIMES[kind]})
+    rows = rows[["when"]] if alone else rows
+    with pytest.raises(ValueError, match=r"column 'when' of X holds dates.*numbers"):
+        RVR().fit(rows, Y)
+
+
+def test_dates_of_other_libraries():
+    dates = TIMES["datetime"]
+    with pytest.raises(ValueError, match=r"column 'when' of X holds dates"):
+        RVC().fit(pl.DataFrame({"when": dates.to_pydatetime().tolist()}), Y > 0)
+    with pytest.raises(ValueError, match=r"X holds dates or times \(datetime64"):
+        RVR().fit(dates.to_numpy()[:, None], Y)
+
+
+def test_masked_arrays():
+    mask = np.arange(30) == 4
+    rows, targets = np.ma.masked_array(X, mask[:, None]), np.ma.masked_array(Y, mask)
+    with pytest.raises(ValueError, match=r"X has 1 masked value.*X.filled.*leave out"):
+        RVR().fit(rows, Y)
+    with pytest.raises(ValueError, match=r"y has 1 masked value"):
+        RVR().fit(X, targets)
+    with pytest.raises(ValueError, match=r"sample_weight has 1 masked value"):
+        RVR().fit(X, Y, sample_weight=np.ma.masked_array(np.ones(30), mask))
+    with pytest.raises(ValueError, match=r"source has 1 masked value"):
+        scan(rows)
+    model = RVR(gamma=0.1).fit(np.ma.masked_array(X), Y)
+    with pytest.raises(ValueError, match=r"X has 1 masked value"):
+        model.predict(rows)
+
+
+@pytest.mark.parametrize("model", [RVC(gamma=1.0), LSSVC()])
+@pytest.mark.parametrize("kind", ["Int64", "UInt8", "boolean"])
+def test_labels_of_types_that_allow_missing_values_stay_what_they_are(model, kind):
+    labels = pd.Series(LABELS, dtype=kind)
+    for given in (labels, labels.array):
+        found = clone(model).fit(POINTS, given)
+        assert found.classes_.dtype == labels.dtype.numpy_dtype
+    missing = labels.copy()
+    missing[0] = pd.NA
+    with pytest.raises(ValueError, match="y contains NaN"):
+        clone(model).fit(POINTS, missing)

@@ -24,6 +24,7 @@ from relvec.data.roles import Choice
 from relvec.data.rows import FrameRows, is_frame
 from relvec.data.stream import stream_blocks
 from relvec.data.tables import DatasetTable, MemoryTable, Table, table_blocks
+from relvec.parameters import check_unmasked
 from relvec.typing import AnyArray
 
 _READERS: dict[str, Callable[[str], Table]] = {
@@ -168,6 +169,7 @@ def _same_blocks(source: RowBlocks, choice: Choice, block_rows: Any) -> RowBlock
 
 def _refuse(source: Any) -> None:
     """Types that are not supported, though some of them could be iterated over."""
+    check_unmasked("source", source)
     name = type(source).__name__
     if name == "LazyFrame":
         msg = "a LazyFrame is not read in blocks; scan the file itself, or collect() it"

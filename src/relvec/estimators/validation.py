@@ -11,7 +11,7 @@ from sklearn.utils.validation import validate_data
 
 from relvec.data import RowBlocks
 from relvec.modelling import TrainingRows
-from relvec.parameters import as_floats, check_count
+from relvec.parameters import as_floats, check_count, check_unmasked
 from relvec.typing import AnyArray
 
 # Rows drawn as centres by candidates="auto"; all of them up to here.
@@ -49,6 +49,11 @@ def validated(estimator: Any, X: Any, *y: Any, **checks: Any) -> Any:
     if fits and _is_plain(X, 2) and _is_plain(y[0], 1) and len(X) == len(y[0]):
         note_features(estimator, X.shape[1], None)
         return X, *y
+    for name, given in zip("Xy", (X, *y), strict=False):
+        _check_computed(name, given)
+        check_unmasked(name, given)
+    _check_times(X)
+    y = tuple(_without_missing_type(one) for one in y)
     try:
         return validate_data(estimator, X, *y, dtype=_FLOATS, **checks)
     except ValueError as error:
@@ -56,6 +61,44 @@ def validated(estimator: Any, X: Any, *y: Any, **checks: Any) -> Any:
         if remedy is None:
             raise
         raise ValueError(remedy) from error
+
+
+def _check_computed(name: str, given: Any) -> None:
+    """Refuse a lazy data frame of polars."""
+    lazy = hasattr(given, "collect") and hasattr(given, "lazy")
+    if lazy and not hasattr(given, "__array__"):
+        raise TypeError(
+            f"{name} is a {type(given).__name__}, whose rows are not computed yet: "
+            f"give {name}.collect()"
+        )
+
+
+def _check_times(X: Any) -> None:
+    """Refuse columns of dates, times and durations."""
+    if hasattr(X, "columns") and hasattr(X, "dtypes"):
+        columns = zip(X.columns, X.dtypes, strict=True)
+        found = [(f"column {name!r} of X", kind) for name, kind in columns]
+    else:
+        found = [("X", getattr(X, "dtype", None))]
+    for name, kind in found:
+        # pandas and numpy have letters for kinds, polars has a method.
+        temporal = getattr(kind, "is_temporal", None)
+        if getattr(kind, "kind", "") in {"m", "M"} or (temporal and temporal()):
+            raise ValueError(
+                f"{name} holds dates or times ({kind}): turn them into numbers first, "
+                "for example the days since a fixed date, or leave the column out"
+            )
+
+
+def _without_missing_type(y: Any) -> Any:
+    """Labels of pandas' nullable types as whole numbers or booleans of numpy.
+
+    scikit-learn would turn them into floating-point numbers.
+    """
+    kind = getattr(getattr(y, "dtype", None), "numpy_dtype", None)
+    if kind is None or kind.kind not in "biu" or y.isna().any():
+        return y
+    return y.to_numpy(dtype=kind)
 
 
 def _is_plain(array: Any, ndim: int) -> bool:
