@@ -137,7 +137,8 @@ def sparse_bayes(
     y : array-like of shape (n_samples,)
         Targets; 0 and 1 for ``likelihood="bernoulli"``.
     likelihood : {"gaussian", "bernoulli"}, default="gaussian"
-        Regression or two-class classification.
+        Regression or two-class classification. Priors may become as broad as the
+        evidence asks for; :class:`RVC` bounds them where classes can be separated.
     sample_weight : array-like of shape (n_samples,), optional
         How often each row counts; rows of weight zero are as if absent.
     noise_variance : "estimate" or float, default="estimate"

@@ -118,6 +118,9 @@ warm_start, memory_budget, random_state, verbose : object
         The constant of the model.
     prior_precision_ : ndarray of shape (n_vectors,) or (n_classes, n_vectors)
         Precision of each weight's prior; one for each class with ``"mrvm2"`` alone.
+        It has a lower bound, so that weights of separable classes stay finite: what a
+        function adds to the log odds has a prior standard deviation of at most 1e4, as
+        a root mean square over the training rows.
     intercept_precision_ : float or ndarray of shape (n_classes,)
         Precision of the constant's prior; infinite if the constant is not a vector.
     calibration_ : Calibration

@@ -6,6 +6,7 @@ from relvec.evidence.base import (
     Problem,
     Snapshot,
     Status,
+    largest_predictor,
 )
 from relvec.evidence.deadline import Deadline
 from relvec.evidence.each_weight import PrecisionOfEach
@@ -51,6 +52,7 @@ __all__ = [
     "Variational",
     "as_solver",
     "check_noise_settings",
+    "largest_predictor",
     "maximise",
     "settled",
     "solved",

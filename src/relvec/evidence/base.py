@@ -11,13 +11,13 @@ from relvec.design import DesignMatrix
 from relvec.evidence.hyperprior import FLAT, Hyperprior
 from relvec.likelihoods import Likelihood, PseudoObservations
 from relvec.posterior import Posterior
+from relvec.precision import TINY
 from relvec.typing import AnyArray, Array, Indices
 
 # Of the observations on weights: the noise is estimated from what is left.
 _NEARLY_ALL = 0.9
-# Standard deviations of what a function adds to η, beside noise of size one, where
-# moments are matched. Classes that can be separated would have it grow for ever.
-_LARGEST_PREDICTOR = 1e2
+# Of a posterior at its mode, and of one that matches moments: ``largest_predictor``.
+_LARGEST_AT_MODE, _LARGEST_MATCHED = 1e4, 1e2
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,9 @@ class Problem:
     scale: float = 1.0  # the user's targets are so many times these
     # (M,) the largest prior standard deviation of each weight, in the user's units.
     max_prior_std: Array | None = None
+    # The largest prior standard deviation of what one function adds to η, a root mean
+    # square over rows.
+    max_predictor_std: float | None = None
     # (M,) the row that each function is centred on, -1 for none; None if none is.
     centre_rows: Indices | None = None
     n_distinct: int | None = None  # rows that differ; as many as functions if unknown
@@ -81,14 +84,21 @@ class Problem:
     @property
     def least_precision(self) -> Array | None:
         """(M,) that α may become, in the units of the engine."""
-        if self.max_prior_std is not None:
-            units = np.maximum(self.precision_units, np.finfo(float).tiny)
-            return self.max_prior_std**-2 / units
-        if self.likelihood.matching is None:
+        if self.max_prior_std is None and self.max_predictor_std is None:
             return None
-        # Columns of the engine have the norm one.
-        count = float(self.sample_weight.sum())
-        return np.full(self.design.shape[1], 1 / (count * _LARGEST_PREDICTOR**2))
+        most = np.full(self.design.shape[1], np.inf)
+        if self.max_predictor_std is not None:
+            # Columns of the engine have the norm one: their mean square is 1/Σv.
+            most[:] = self.max_predictor_std * np.sqrt(self.sample_weight.sum())
+        if self.max_prior_std is not None:
+            norms = np.maximum(self.design.column_norms / self.scale, TINY)
+            most = np.minimum(most, self.max_prior_std * norms)
+        return most**-2
+
+    def allowed(self, active: Indices, alpha: Array) -> Array:
+        """α of some columns, raised to the least that it may be."""
+        least = self.least_precision
+        return alpha if least is None else np.maximum(alpha, least[active])
 
 
 class Status(Enum):
@@ -272,6 +282,25 @@ class EvidenceMaximiser(Protocol[StateT]):
         """Whether no step is left to take."""
 
 
+def largest_predictor(likelihood: Likelihood) -> float:
+    """The ``max_predictor_std`` of a problem whose targets are classes.
+
+    Weights of classes that can be separated may grow without end: beyond |η| = 28 the
+    curvature of a row is below LEAST_PRECISION, and the evidence hardly feels it. So
+    the prior of a weight may not become broader than this. A function of root mean
+    square r over N rows adds s·r to η if its weight has the deviation s. Columns of
+    the engine have r = 1/√N, hence α ≥ 1/(N·bound²).
+
+    The bound is far above 28, because rows often see a small part of what a function
+    adds. Wide functions are alike, and their weights cancel; a narrow function may be
+    needed where it has nearly vanished. With 1e4 a function can still decide rows
+    where it has 0.3 % of its root mean square. Smaller bounds made predictions worse
+    (docs/theory/sequential.md has figures). Moments that are matched have a smaller
+    one, without which no posterior is found.
+    """
+    return _LARGEST_AT_MODE if likelihood.matching is None else _LARGEST_MATCHED
+
+
 def interpolates(problem: Problem, model: Model) -> bool:
     """Whether weights leave no observations to estimate the noise from."""
     estimated = model.likelihood.parameter_ceiling is not None
@@ -284,7 +313,4 @@ def started(problem: Problem) -> tuple[Indices, Array]:
     if problem.start_precision is None:
         return np.empty(0, dtype=np.intp), np.empty(0)
     active = np.flatnonzero(np.isfinite(problem.start_precision))
-    alpha = problem.start_precision[active]
-    if problem.least_precision is not None:
-        alpha = np.maximum(alpha, problem.least_precision[active])
-    return active, alpha
+    return active, problem.allowed(active, problem.start_precision[active])

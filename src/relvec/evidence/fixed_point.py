@@ -203,8 +203,7 @@ class FixedPoint:
         updated = self.update.precisions(posterior, priors)
         least = LEAST_PRIOR_SHARE * informed(posterior)
         updated = np.maximum(np.nan_to_num(updated, nan=np.inf), least)
-        if problem.least_precision is not None:
-            updated = np.maximum(updated, problem.least_precision[posterior.active])
+        updated = problem.allowed(posterior.active, updated)
         return updated, self.update.staying(posterior, updated)
 
     def _likelihood(self, problem: Problem, state: FixedPointState) -> Likelihood:

@@ -321,8 +321,7 @@ def _ascended(
 ) -> JoinedModel:
     """After a few of Newton's steps, the noise perhaps held where it is."""
     least = np.full(len(active), LEAST_PRIOR_SHARE * float(noise.max()))
-    if problem.least_precision is not None:
-        least = np.maximum(least, problem.least_precision[active])
+    least = problem.allowed(active, least)
     ascent = ascend(
         in_noise_units(moments.subset(active), problem.likelihood),
         alpha,

@@ -192,8 +192,7 @@ def _played(
     chosen = np.concatenate([np.arange(n_active), entering])
     variance = variance[chosen]
     least = np.full(len(chosen), LEAST_PRIOR_SHARE * float(beta.max()))
-    if problem.least_precision is not None:
-        least = np.maximum(least, problem.least_precision[columns[chosen]])
+    least = problem.allowed(columns[chosen], least)
     pool = Pool.of(overlaps.subset(chosen), variance, least, goal.price)
     taken = climb(pool, tol, goal.most)
     left = np.flatnonzero(variance)

@@ -138,7 +138,8 @@ class Sequential:
             usable = np.all(stats.least_sparsity < S, axis=0)
             seed = int(np.argmax(np.sum(Q**2 / np.where(usable, S, np.inf), axis=0)))
         for broad in _SEED_PRIORS:
-            precision = float(broad * np.mean(S[:, seed]))
+            broadest = np.array([broad * np.mean(S[:, seed])])
+            precision = float(problem.allowed(np.array([seed]), broadest)[0])
             found = _with_company(problem, state.model, seed, precision)
             if found is not None:
                 return SequentialState(found, seeded=True)

@@ -260,7 +260,9 @@ def _another(model: SearchModel, trials: int) -> bool:
 
 def _on(problem: Problem, model: SearchModel) -> SearchModel:
     """The same functions and α on another problem."""
-    at = model.likelihood, model.active, model.prior_precision, model.mean
+    # The bound on priors is that of the other problem, too.
+    alpha = problem.allowed(model.active, model.prior_precision)
+    at = model.likelihood, model.active, alpha, model.mean
     return model_at(problem, posterior_at_mode(problem, *at))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from relvec.design import DesignMatrix
-from relvec.evidence import EvidenceFit, Problem, Search, solved
+from relvec.evidence import EvidenceFit, Problem, Search, largest_predictor, solved
 from relvec.linalg import single_threaded
 from relvec.modelling.accumulation import Accumulated
 from relvec.modelling.calibration import calibrated, noise_has_prior
@@ -177,6 +177,7 @@ def _problem(
     candidates: Candidates,
     design: DesignMatrix,
 ) -> Problem:
+    classes = spec.family.labels is not None
     return Problem(
         design=design,
         y=data.targets,
@@ -185,6 +186,7 @@ def _problem(
         bias=0 if candidates.basis.bias else None,
         centre_rows=_centre_rows(data, candidates) if spec.centres.are_rows else None,
         density_shift=data.density_shift,
+        max_predictor_std=largest_predictor(data.likelihood) if classes else None,
     )
 
 

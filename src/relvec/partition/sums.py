@@ -9,7 +9,7 @@ from relvec.basis import Basis, blocks
 from relvec.design.compressed import in_place_of_rows
 from relvec.evidence import Problem
 from relvec.likelihoods import HeldObservations, Likelihood
-from relvec.linalg import rotated, triangle_beside_prior
+from relvec.linalg import column_norms, rotated, triangle_beside_prior
 from relvec.modelling import TrainingSet
 from relvec.partition.parts import Parts
 from relvec.typing import Array
@@ -31,6 +31,7 @@ class Sums:
     triangles: tuple[Array, ...]  # (r, M + outputs) each, W^½[Φ t̂] turned
     n_functions: int
     weight: float  # Σv
+    norms: Array  # (M,) √Σvφ²
     log_densities: Array  # at each of the weights that were asked for
 
     def __add__(self, other: "Sums") -> "Sums":
@@ -39,6 +40,7 @@ class Sums:
             tuple(rotated(np.vstack(pair)) for pair in pairs),
             self.n_functions,
             self.weight + other.weight,
+            np.hypot(self.norms, other.norms),
             self.log_densities + other.log_densities,
         )
 
@@ -46,6 +48,11 @@ class Sums:
     def functions(self) -> list[Array]:
         """(r, M) of every triangle."""
         return [one[:, : self.n_functions] for one in self.triangles]
+
+    @property
+    def sizes(self) -> Array:
+        """(M,) root mean squares of the functions over the rows."""
+        return self.norms / np.sqrt(self.weight)
 
     @property
     def target(self) -> Array:
@@ -135,10 +142,11 @@ def _with_rows(
         for triangle, target, root in zip(above, targets, roots, strict=True)
     )
     densities = np.array([likelihood.log_density(y, eta, weight) for eta in etas])
-    count = float(weight.sum())
+    count, norms = float(weight.sum()), column_norms(functions, weight)
     if before is not None:
         densities, count = before.log_densities + densities, before.weight + count
-    return Sums(triangles, functions.shape[1], count, densities)
+        norms = np.hypot(before.norms, norms)
+    return Sums(triangles, functions.shape[1], count, norms, densities)
 
 
 def _turned(

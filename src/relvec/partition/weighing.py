@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from relvec.evidence import Status
+from relvec.evidence import Status, largest_predictor
 from relvec.linalg import single_threaded
 from relvec.modelling import (
     Candidates,
@@ -117,10 +117,17 @@ class _Weighing:
 
     def _searched(self, sums: Sums, start: KnownFunctions | None) -> FittedModel:
         bias = 0 if self.candidates.basis.bias else None
+        likelihood = self.like.likelihood
+        problem = sums.problem(likelihood, bias)
+        if self.spec.family.labels is not None:
+            # The rows that stand for all have other sizes.
+            with np.errstate(divide="ignore", over="ignore"):
+                most = largest_predictor(likelihood) / sums.sizes
+            problem = replace(problem, max_prior_std=most)
         with single_threaded():
             return fit_problem(
                 self.spec,
-                sums.problem(self.like.likelihood, bias),
+                problem,
                 self.candidates,
                 self.like.rows.features,
                 self.like.offset,
