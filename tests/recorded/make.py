@@ -153,7 +153,7 @@ def _asked():
     parser.add_argument("action", choices=("compare", "record", "first"))
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--reason", help="why these fits changed, for the record")
-    asked = parser.parse_args()
+    asked = parser.parse_intermixed_args()
     unknown = sorted(set(asked.names) - set(FITS))
     if unknown:
         parser.error(f"there is no fit named {', '.join(map(repr, unknown))}")
