@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import entr
 
 from relvec.modelling.predictive import TargetDistribution
 from relvec.parameters import check_fraction
@@ -101,14 +100,17 @@ class Calibration:
         cls, method: str, log_p: Array, classes: Indices, weight: Array
     ) -> "Calibration":
         """Average the log probabilities (N, K) of the classes (N,) of the rows."""
-        total = float(weight.sum())
-        frequencies = np.bincount(classes, weight, log_p.shape[1]) / total
+        total, n_classes = float(weight.sum()), log_p.shape[1]
         own = log_p[np.arange(len(log_p)), classes]
+        # The frequencies have not seen the row either; half a row is added to each.
+        others = np.bincount(classes, weight, n_classes)[classes]
+        once = np.minimum(weight, 1.0)
+        frequency = (others - once + 0.5) / (total - once + 0.5 * n_classes)
         return cls(
             method,
             total,
             log_loss=-float(weight @ own) / total,
-            baseline_log_loss=float(entr(frequencies).sum()),
+            baseline_log_loss=-float(weight @ np.log(frequency)) / total,
         )
 
     @classmethod
