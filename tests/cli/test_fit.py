@@ -59,7 +59,7 @@ def test_error_bars_are_judged_by_rows_held_out(folder, words):
     table.to_csv("t.csv", index=False)
     fit = "fit t.csv --target y --task regression --output m.json --holdout 0.5"
 
-    assert document(fit)["hold_out"]["error_bars"].startswith(words)
+    assert document(fit)["error_bars"].startswith(words)
     assert words in run(fit).stdout
     assert document("report m.json t.csv --holdout 0.5")["held_out"]
     assert f"the error bars are {words}" in (folder / "m.html").read_text()

@@ -44,7 +44,7 @@ class Fit:
             number, within = len(self.held.values), self.scores.get("within_95")
             found["hold_out"] = {"rows": number, **self.scores}
             if within is not None:
-                found["hold_out"]["error_bars"] = bars_in_words(within, number)
+                found["error_bars"] = bars_in_words(within, number)
             found["without_features"] = baseline(self.known, self.held)
         return found
 

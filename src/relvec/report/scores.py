@@ -60,8 +60,8 @@ def bars_in_words(within: float, number: int) -> str:
         word = "too narrow"
     elif round(within * number) > most:
         word = "too wide"
-    shares = f"{least / number:.3g} to {most / number:.3g}"
-    return f"{word}: chance explains shares from {shares}"
+    chance = f"{least / number:.3g} to {most / number:.3g} by chance"
+    return f"{word}: {within:.3g} of rows within, {chance}"
 
 
 def class_scores(
