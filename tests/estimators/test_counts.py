@@ -150,7 +150,9 @@ def test_little_to_learn_from(rows, y, expected):
 
 def test_huge_counts():
     X, y, rate = drawn(100, 5, 1e5, 1e7)
-    model = RVR(noise="poisson").fit(X, y)
+    # They tell rates to a thousandth, and functions of few vectors are not so exact.
+    with pytest.warns(FitWarning, match="intervals cover 79 %"):
+        model = RVR(noise="poisson").fit(X, y)
 
     assert_allclose(model.predict(X), rate, rtol=0.05)
 

@@ -17,7 +17,8 @@ def tell(model: Any, stacklevel: int) -> None:
     if model.status not in {Status.CONVERGED, Status.STOPPED}:
         category = FitWarning if model.status.success else ConvergenceWarning
         warnings.warn(model.outcome, category, stacklevel=stacklevel)
-    calibration = model.calibration
+    # A fit that was stopped has said already that more is to be had.
+    calibration = model.calibration if model.status.success else None
     if calibration is not None and calibration.warning is not None:
         warnings.warn(calibration.warning, FitWarning, stacklevel=stacklevel)
     for remark in model.remarks:

@@ -90,7 +90,7 @@ def _rows_afforded(model: FittedModel, spec: Specification, data: TrainingSet) -
     most = min(_MOST_ROWS, max(1, int(spec.budget.bytes // size)))
     if not spec.deadline.limited:
         return most
-    seconds, n = max(spec.deadline.left, _LEAST_SECONDS), len(model.basis)
+    seconds, n = max(spec.deadline.left, _LEAST_SECONDS), max(len(model.basis), 1)
     affordable = int(seconds / (_SECONDS_EACH * n**2)) - 2 * n
     return min(most, affordable) if affordable >= min(_FEW_ROWS, len(data)) else 0
 

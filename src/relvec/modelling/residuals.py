@@ -177,7 +177,7 @@ class Calibration:
         """What a user must know before trusting the predictions; None if all holds."""
         if self.too_narrow:
             return (
-                f"{self.words}, so error bars are too narrow: use "
+                f"{self.words}, so error bars are too narrow: for real targets use "
                 "predict_interval(X, calibration='loo'), whose widths come from these "
                 "rows; give more rows; or offer fewer candidates (features, centres, "
                 "kernels) to choose from. If the noise was given, it may be too small"
