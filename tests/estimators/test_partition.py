@@ -265,6 +265,7 @@ def test_a_size_that_is_found(place):
     assert model.sparseness_ratio_ * 16 == round(model.sparseness_ratio_ * 16)
 
 
+@pytest.mark.filterwarnings("ignore:the 90 % intervals cover:relvec.FitWarning")
 def test_advice_where_partitions_gain_nothing(rng):
     """A kernel so narrow that every row needs a function of its own."""
     rows = rng.uniform(-1, 1, (150, 2))
