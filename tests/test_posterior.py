@@ -1,5 +1,7 @@
 """The posterior in its factored form."""
 
+import tracemalloc
+
 import numpy as np
 from numpy.testing import assert_allclose
 from problems import drawn
@@ -99,3 +101,20 @@ def test_variances_of_neighbours_side_by_side_have_digits():
     expected = np.sum(reflected[:200] ** 2, axis=1) / beta
 
     assert_allclose(found.predict(functions)[1][:, 0], expected, rtol=1e-2)
+
+
+def test_many_outputs_take_no_more_memory_to_predict_than_one(rng):
+    """What is whitened is as large as the functions, of one output at a time."""
+    n_outputs, size = 6, 40
+    functions = rng.standard_normal((5000, size))
+    factor = np.stack([np.eye(size)] * n_outputs)
+    at = np.arange(size), np.ones((n_outputs, size)), np.ones((n_outputs, size))
+    model = Posterior(*at, factor)
+    tracemalloc.start()
+    try:
+        model.predict(functions)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+    assert peak < 2.5 * functions.nbytes

@@ -133,8 +133,8 @@ class Posterior:
         """
         mean = functions @ self.mean.T
         each = self.whitener[: len(self.factor)]
-        whitened = [functions @ whitener.T for whitener in each]
-        variance = np.array([np.einsum("nr,nr->n", rows, rows) for rows in whitened])
+        # One output after another: what is whitened is as large as the functions.
+        variance = np.array([_row_squares(functions @ one.T) for one in each])
         if len(each) < len(self.whitener):
             variance = np.outer(self.proportions, variance[0])
         # Assigned, what outputs share goes to all; ``broadcast_to`` takes far longer.
@@ -250,6 +250,11 @@ class CoupledPosterior(Posterior):
                 between = np.einsum("nr,nr->n", dense @ blocks[k, :, j], dense)
                 covariance[:, k, j] = covariance[:, j, k] = between
         return dense @ self.mean.T, covariance
+
+
+def _row_squares(rows: Array) -> Array:
+    """Σ of the squares of each row."""
+    return np.asarray(np.einsum("nr,nr->n", rows, rows))
 
 
 def _reordered(factors: Array, order: Indices) -> Array:

@@ -1,5 +1,6 @@
 """Which design is chosen, why, and what is refused before it takes memory."""
 
+import re
 import tracemalloc
 from dataclasses import replace
 
@@ -145,8 +146,9 @@ def test_what_fits_at_once_is_as_many_functions_as_it_says():
         (
             "dense",
             SMOOTH,
-            r"would hold 6,000 rows × 6,001 functions, 288 MB, and memory_budget is "
-            r"20 MB: use design='auto', fewer candidates .* or a larger memory_budget",
+            r"would hold 6,000 rows × 6,001 functions, 288 MB, and take 376 MB with "
+            r"the copies that it makes; memory_budget is 20 MB: use design='auto', "
+            r"candidates=184 or fewer, or a larger memory_budget",
         ),
         (
             "low-rank",
@@ -247,3 +249,23 @@ def test_blocks_are_smaller_for_smaller_budgets():
 )
 def test_sizes_in_words(size, words):
     assert in_words(size) == words
+
+
+@pytest.mark.parametrize("megabytes", [1, 20, 50])
+def test_the_refusal_of_a_dense_design_says_how_many_candidates_fit(megabytes):
+    def asked(candidates):
+        return dictionary(SMOOTH, 2000, candidates, budget=megabytes * 1e6)
+
+    with pytest.raises(ValueError, match="candidates=") as refused:
+        choose_design("dense", asked(6000))
+    most = int(re.search(r"candidates=(\d+) or fewer", str(refused.value))[1])
+
+    assert choose_design("dense", asked(most)) is not None
+    with pytest.raises(ValueError, match=f"candidates={most} "):
+        choose_design("dense", asked(most + 1))
+
+
+def test_no_advice_on_candidates_where_none_fit():
+    wanted = dictionary(SMOOTH, 6000, 100, budget=1e5)
+    with pytest.raises(ValueError, match=r"use design='auto', or a larger"):
+        choose_design("dense", wanted)

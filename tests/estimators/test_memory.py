@@ -82,6 +82,17 @@ def test_classification_stays_within_its_budget(gamma, megabytes):
 
 
 @pytest.mark.filterwarnings("ignore")
+def test_softmax_stays_within_its_budget():
+    """Probabilities are averages over many draws, some rows at a time."""
+    labels = np.digitize(Y, [-0.1, 0.1, 0.4])
+    model = RVC(gamma=0.05, candidates=100, multi_class="softmax", max_iter=1)
+    model.set_params(memory_budget="25MB")
+
+    assert peak_bytes(lambda: model.fit(X, labels)) < 25 * MEGABYTE
+    assert peak_bytes(lambda: model.predict_proba(X[:2000])) < 25 * MEGABYTE
+
+
+@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(("gamma", "megabytes"), [(0.05, 20), (30.0, 45)])
 def test_streaming_stays_within_its_budget(gamma, megabytes):
     blocks = scan(X, target=NOISY, block_rows=500)

@@ -9,7 +9,7 @@ from relvec.basis import BLOCK_ENTRIES, as_rows
 from relvec.design.base import DesignMatrix
 from relvec.design.blocked import BlockedDesign, Room
 from relvec.design.dense import DenseDesign
-from relvec.design.dictionary import Dictionary
+from relvec.design.dictionary import Dictionary, in_words
 from relvec.design.low_rank import LowRank
 from relvec.design.sparse import SparseDesign, sparse_functions
 from relvec.linalg import available_threads, column_norms
@@ -67,12 +67,25 @@ def _automatic(dictionary: Dictionary) -> ChosenDesign | None:
 def _dense_only(dictionary: Dictionary) -> ChosenDesign:
     choice = _dense(dictionary, f"{dictionary.words}, as asked for")
     if choice is None:
+        needed = 8 * _dense_numbers(*dictionary.shape)
         raise ValueError(
-            f"design='dense' would hold {dictionary.words}, and memory_budget is "
-            f"{dictionary.budget.words}: use design='auto', fewer candidates (say "
-            "candidates=2000), or a larger memory_budget"
+            f"design='dense' would hold {dictionary.words}, and take "
+            f"{in_words(needed)} with the copies that it makes; memory_budget is "
+            f"{dictionary.budget.words}: use design='auto', "
+            f"{_fewer_candidates(dictionary)}or a larger memory_budget"
         )
     return choice
+
+
+def _fewer_candidates(dictionary: Dictionary) -> str:
+    """Advice on how many candidates a dense design would hold, if it holds any."""
+    n_rows, basis = dictionary.shape[0], dictionary.basis
+    numbers = dictionary.budget.bytes / 8
+    small = numbers / (_DENSE_COPIES + 1)
+    large = (numbers - BLOCK_ENTRIES) / _DENSE_COPIES
+    functions = int(max(small if small <= BLOCK_ENTRIES else 0, large) / n_rows)
+    most = (functions - basis.bias) // len(basis.groups)
+    return f"candidates={most} or fewer, " if most > 0 else ""
 
 
 def _sparse_only(dictionary: Dictionary) -> ChosenDesign:
@@ -122,11 +135,14 @@ _KINDS: dict[str, Callable[[Dictionary], ChosenDesign | None]] = {
 DESIGNS = tuple(_KINDS)
 
 
-def _dense(dictionary: Dictionary, why: str) -> ChosenDesign | None:
-    n_rows, n_basis = dictionary.shape
+def _dense_numbers(n_rows: int, n_basis: int) -> float:
+    """Floats that a dense design takes with the copies that it makes."""
     entries = n_rows * n_basis
-    needed = _DENSE_COPIES * entries + min(entries, BLOCK_ENTRIES)
-    if not dictionary.budget.holds(needed):
+    return _DENSE_COPIES * entries + min(entries, BLOCK_ENTRIES)
+
+
+def _dense(dictionary: Dictionary, why: str) -> ChosenDesign | None:
+    if not dictionary.budget.holds(_dense_numbers(*dictionary.shape)):
         return None
     functions = dictionary.basis(dictionary.rows.whole())
     design = DenseDesign.weighted(functions, dictionary.sample_weight)

@@ -17,7 +17,7 @@ N_DRAWS = 1024  # for probabilities to 2e-4 on average, and 1e-3
 # Of a rule along one direction, for 2e-6 up to a standard deviation of ten times that
 # of the noise; as many of Gauss and Hermite would have 1e-2 there.
 _N_NODES, _FURTHEST = 64, 4.5
-_ENTRIES = 4_000_000  # rows × outputs × draws at a time
+_ENTRIES = 100_000  # rows × outputs × draws at a time: a few such arrays, in cache
 
 
 def averaged(
