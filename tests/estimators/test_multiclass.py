@@ -373,3 +373,20 @@ def test_even_odds_are_even():
 
     assert np.array_equal(model.decision_function(X), np.zeros(6))
     assert np.array_equal(model.predict(X), np.zeros(6))
+
+
+@pytest.mark.parametrize(
+    "scheme", [Mrvm2(), Mrvm1(algorithm="published")], ids=["mrvm2", "published"]
+)
+def test_uneven_weights_ask_for_no_more_than_ten_steps_a_row(scheme):
+    """Weights count rows, and steps are counted by rows."""
+    X, y = blobs(40, 3)
+    weight = (
+        10.0 ** np.linspace(-6, 6, len(X))[np.random.default_rng(0).permutation(40)]
+    )
+    model = RVC(gamma=0.1, multi_class=scheme).fit(X, y, sample_weight=weight)
+    n_steps = np.ceil(np.minimum(weight, 10).sum())
+
+    assert model.status_ is Status.CONVERGED
+    assert n_steps <= model.n_iter_ <= n_steps + 40
+    assert model.score(X, y) > 0.7

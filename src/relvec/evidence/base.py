@@ -18,6 +18,7 @@ from relvec.typing import AnyArray, Array, Indices
 _NEARLY_ALL = 0.9
 # Of a posterior at its mode, and of one that matches moments: ``largest_predictor``.
 _LARGEST_AT_MODE, _LARGEST_MATCHED = 1e4, 1e2
+_MOST_VISITS = 10.0  # of a row, by algorithms that take so many steps for each
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,15 @@ class Problem:
     def n_observations(self) -> float:
         """That nats of evidence are compared with."""
         return float(self.sample_weight.sum()) * self.n_sharing
+
+    @property
+    def n_visits(self) -> int:
+        """Rows, as algorithms count them that take so many steps for each row.
+
+        A weight is a number of repetitions. One beyond ten counts as ten here: weights
+        of a million would ask for millions of steps, which change nothing any more.
+        """
+        return int(np.ceil(np.minimum(self.sample_weight, _MOST_VISITS).sum()))
 
     @property
     def precision_units(self) -> Array:

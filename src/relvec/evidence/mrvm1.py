@@ -64,8 +64,7 @@ class PublishedMrvm1(Solver):
         return False
 
     def maximiser(self, problem: Problem, search: Search) -> "OneAtATime":
-        n_rows = int(np.ceil(problem.sample_weight.sum()))  # repetitions are rows
-        least = self.passes * n_rows if self.convergence == "conv2" else 0
+        least = self.passes * problem.n_visits if self.convergence == "conv2" else 0
         return OneAtATime(least, self.tol, search.seed)
 
 

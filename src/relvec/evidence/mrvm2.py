@@ -57,7 +57,8 @@ class Mrvm2(Solver):
         beside its square, as EM does, or not, as (5) of the paper is printed.
     convergence : {"N", "A"}, default="N"
         Whether the search ends after as many steps as there are rows, or as soon as no
-        logarithm of a precision changes by more than ``tol``.
+        logarithm of a precision changes by more than ``tol``. A row of weight v counts
+        v times, but no more than ten times.
     tol : float, optional
         For ``convergence="A"``, by default 1e-2; the steps become short long before
         they end.
@@ -134,8 +135,7 @@ class Mrvm2(Solver):
             count=float(problem.sample_weight.sum()),
         )
         by_number = self.convergence == "N"
-        n_rows = int(np.ceil(problem.sample_weight.sum()))  # repetitions are rows
-        left = self.warm_up + self.passes * n_rows - problem.steps_before
+        left = self.warm_up + self.passes * problem.n_visits - problem.steps_before
         return FixedPoint(
             update,
             tol=_STANDSTILL if by_number else self.tol or _TOL,
