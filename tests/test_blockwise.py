@@ -9,7 +9,16 @@ from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecu
 import numpy as np
 import pytest
 
-from relvec.blockwise import Here, Pool, engine, in_order, parallel
+from relvec.blockwise import (
+    Here,
+    OutOfTimeError,
+    Pool,
+    check_time,
+    engine,
+    in_order,
+    parallel,
+    stopped_when,
+)
 
 THREADS = [1, 2, 4]
 
@@ -309,3 +318,28 @@ def test_a_process_that_is_killed_is_replaced(tmp_path):
 
     assert (tmp_path / "killed").exists()
     assert found == [(True, square) for square in squares(8)]
+
+
+@pytest.mark.parametrize("n_threads", THREADS)
+def test_work_ends_when_time_is_over(n_threads):
+    looks, done = iter([False, False, False, True]), []
+
+    def collect():
+        done.extend(result for result in in_order(str, range(100), n_threads))
+
+    with stopped_when(lambda: next(looks)), pytest.raises(OutOfTimeError):
+        collect()
+    with stopped_when(lambda: False):
+        collect()
+
+    assert len(done) == 103
+
+
+def test_time_is_that_of_the_innermost_work():
+    check_time()
+    with stopped_when(lambda: True):
+        with stopped_when(lambda: False):
+            check_time()
+        with pytest.raises(OutOfTimeError):
+            check_time()
+    check_time()

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 from scipy import sparse
 
+from relvec.blockwise import check_time
 from relvec.kernels import Kernel
 from relvec.typing import AnyArray, Array, Indices
 
@@ -138,6 +139,7 @@ class Basis:
         if self.bias:
             functions[:, 0] = 1.0
         for rows, X in parts:
+            check_time()
             for group, own in zip(self.groups, self.parts, strict=True):
                 group.fill(X, functions[rows, own])
         return functions

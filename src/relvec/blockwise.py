@@ -20,6 +20,33 @@ _AHEAD = 2
 _RENEWALS = 3  # of processes that died, before the work is done here
 
 
+class OutOfTimeError(Exception):
+    """The time for the work that is being done is over."""
+
+
+_OVER: ContextVar[Callable[[], bool] | None] = ContextVar("relvec time", default=None)
+
+
+@contextmanager
+def stopped_when(over: Callable[[], bool]) -> Iterator[None]:
+    """Let long work raise OutOfTimeError as soon as ``over`` is true."""
+    token = _OVER.set(over)
+    try:
+        yield
+    finally:
+        _OVER.reset(token)
+
+
+def check_time() -> None:
+    """Raise OutOfTimeError if the time for the present work is over.
+
+    Every loop that can be long calls it. It does nothing where no time is set.
+    """
+    over = _OVER.get()
+    if over is not None and over():
+        raise OutOfTimeError
+
+
 def in_order(
     work: Callable[[Item], Result], items: Iterable[Item], n_threads: int
 ) -> Iterator[Result]:
@@ -29,10 +56,14 @@ def in_order(
     of threads; only a few items and results are held at any time.
     """
     if n_threads <= 1:
-        yield from map(work, items)
+        for item in items:
+            check_time()
+            yield work(item)
         return
     with ThreadPoolExecutor(n_threads) as executor:
-        yield from Pool(executor, n_threads).map(work, items)
+        for result in Pool(executor, n_threads).map(work, items):
+            check_time()
+            yield result
 
 
 class Engine(Protocol):

@@ -449,3 +449,20 @@ def test_columns_evaluated_piece_by_piece(monkeypatch, rows):
     indices, w = np.array([7, 0, 3]), np.arange(3.0)[None]
 
     assert_allclose(blocked(rows()).matvec(w, indices), UNIT[:, indices] @ w.T)
+
+
+@pytest.mark.parametrize("kind", [DenseDesign, SparseDesign])
+def test_coordinates_of_many_rows(kind, rng):
+    """They are turned block upon block, to the same inner products."""
+    n_rows, n_columns = 220_000, 20
+    matrix = rng.uniform(-1, 1, (n_rows, n_columns))
+    target, weight = rng.uniform(-1, 1, (n_rows, 2)), rng.uniform(0.5, 2, n_rows)
+    held = matrix if kind is DenseDesign else csc_array(matrix)
+    design = kind.weighted(held, np.ones(n_rows))
+    V, z = design.coordinates(np.arange(n_columns), weight, target)
+    Phi = matrix / np.linalg.norm(matrix, axis=0)
+
+    assert len(V) == n_columns + 2
+    assert_allclose(V.T @ V, (Phi.T * weight) @ Phi, rtol=1e-9, atol=1e-12)
+    assert_allclose(V.T @ z, (Phi.T * weight) @ target, rtol=1e-9, atol=1e-9)
+    assert_allclose(z.T @ z, (target.T * weight) @ target, rtol=1e-9)

@@ -11,9 +11,19 @@ from scipy.special import expit, log_expit
 from sklearn.datasets import make_blobs, make_moons
 
 from relvec import RVC, RVR, Hyperprior, TopDown, sparse_bayes
+from relvec.blockwise import OutOfTimeError
 from relvec.data import noisy_sinc, two_mixtures
 from relvec.design import DenseDesign
-from relvec.evidence import EM, Limits, MacKay, Polished, Problem, Status, maximise
+from relvec.evidence import (
+    EM,
+    Deadline,
+    Limits,
+    MacKay,
+    Polished,
+    Problem,
+    Status,
+    maximise,
+)
 from relvec.evidence.fixed_point import FixedPoint
 from relvec.evidence.laplace_gradient import evidence_gradient
 from relvec.evidence.mode import posterior_at_mode
@@ -318,3 +328,52 @@ def test_bad_settings():
         RVR(solver="newton").fit(X, y)
     with pytest.raises(ValueError, match="solver must be one of"):
         sparse_bayes(np.eye(3), np.ones(3), solver="newton")
+
+
+class TestWithoutTime:
+    """It begins with fewer functions."""
+
+    def begun(self, **start):
+        problem = replace(regression(250, width=1.0), bias=0, **start)
+        maximiser = FixedPoint(deadline=Deadline(0.0))
+        return problem, maximiser, maximiser.init(problem)
+
+    def test_some_of_all(self):
+        problem, _, state = self.begun()
+        active = state.model.active
+
+        assert len(active) == 100
+        assert active[0] == 0
+        assert np.diff(active).max() < 4
+        assert len(FixedPoint().init(problem).model.active) == 251
+
+    def test_those_of_a_model_come_first(self):
+        start = np.full(251, np.nan)
+        start[100:190] = 1.0
+        start[220:] = np.inf
+        _, _, state = self.begun(start=start)
+
+        assert np.isin(np.arange(100, 190), state.model.active).all()
+        assert len(state.model.active) == 100
+        assert state.model.active.max() < 220
+
+    def test_it_does_not_converge(self):
+        """There was no time for the others."""
+        problem, _, _ = self.begun()
+        maximiser = FixedPoint(tol=0.1, deadline=Deadline(0.0))
+        state = maximiser.init(problem)
+        while not maximiser.settled(state):
+            state = maximiser.step(problem, state)
+
+        assert not maximiser.converged(problem, state)
+        with pytest.raises(OutOfTimeError):
+            maximiser.step(problem, state)
+
+    def test_all_get_a_chance_where_it_is_polished(self):
+        problem, maximiser, _ = self.begun()
+        polished = Polished(maximiser, Tempered(Pooled()))
+        found = maximise(problem, polished)
+        expected = maximise(problem, replace(polished, fixed_point=FixedPoint()))
+
+        assert found.status is Status.CONVERGED
+        assert_allclose(found.log_evidence, expected.log_evidence, atol=2.0)

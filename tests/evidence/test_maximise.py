@@ -1,12 +1,13 @@
 """The driver: limits, clock, trace, callbacks, units."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from problems import gaussian_kernel
 
+from relvec.blockwise import OutOfTimeError
 from relvec.data import noisy_sinc
 from relvec.design import DenseDesign
 from relvec.evidence import (
@@ -16,11 +17,12 @@ from relvec.evidence import (
     Problem,
     Sequential,
     Status,
+    deadline,
     maximise,
 )
 from relvec.evidence.fixed_point import FixedPoint
 from relvec.evidence.pooled import Pooled
-from relvec.likelihoods import Gaussian
+from relvec.likelihoods import Bernoulli, Gaussian, Softmax
 
 
 def problem(factor=1.0):
@@ -46,6 +48,89 @@ def test_it_stops_when_time_is_up():
 
     assert fit.status is Status.MAX_SECONDS
     assert fit.n_iter == 0
+
+
+@dataclass(frozen=True)
+class Interrupted(Sequential):
+    """A search that runs out of time within a step, or before the first."""
+
+    most_steps: int = 0
+
+    def init(self, problem):
+        if self.most_steps < 0:
+            raise OutOfTimeError
+        return super().init(problem)
+
+    def step(self, problem, state):
+        if state.steps == self.most_steps:
+            raise OutOfTimeError
+        return super().step(problem, state)
+
+
+def test_a_step_without_the_time_to_end_is_not_taken():
+    fit = maximise(problem(), Interrupted(most_steps=3))
+    expected = maximise(problem(), Sequential(), Limits(max_iter=3))
+
+    assert fit.status is Status.MAX_SECONDS
+    assert fit.n_iter == 3
+    assert_allclose(fit.posterior.mean, expected.posterior.mean, rtol=1e-12)
+
+
+def test_no_time_to_begin():
+    """What a search would begin with is the model, or the constant."""
+    found = maximise(problem(), Sequential())
+    start = np.full(60, np.inf)
+    start[found.posterior.active] = found.posterior.prior_precision
+    known = replace(problem(), likelihood=found.likelihood, start=start)
+    fit = maximise(known, Interrupted(most_steps=-1))
+
+    assert fit.status is Status.MAX_SECONDS
+    assert_allclose(fit.posterior.mean, found.posterior.mean, rtol=1e-6)
+    assert len(maximise(problem(), Interrupted(most_steps=-1)).posterior.active) == 0
+
+
+def many_rows(likelihood, seed=0):
+    """More rows than a posterior is taken from where there is no time."""
+    rng = np.random.default_rng(seed)
+    x, centres = rng.uniform(-1, 1, (20_000, 1)), np.linspace(-1, 1, 7)[:, None]
+    Phi, f = gaussian_kernel(x, centres, 0.5), np.sin(3 * x[:, 0])
+    weights = rng.integers(1, 4, len(x)).astype(float)
+    if likelihood == "gaussian":
+        y = (f + 0.3 * rng.standard_normal(len(x)))[:, None]
+        noise = Gaussian.starting(y, weights)
+    elif likelihood == "bernoulli":
+        y, noise = (f > rng.logistic(size=len(x))).astype(float)[:, None], Bernoulli()
+    else:
+        gumbel = rng.gumbel(size=(len(x), 3)) + f[:, None] * [-1, 0, 1]
+        y, noise = np.eye(3)[gumbel.argmax(axis=1)], Softmax()
+    design = DenseDesign.weighted(Phi, weights)
+    coupled = likelihood == "softmax, coupled"
+    return Problem(design, y, noise, weights, coupled=coupled)
+
+
+@pytest.mark.parametrize(
+    "likelihood", ["gaussian", "bernoulli", "softmax", "softmax, coupled"]
+)
+def test_without_time_some_rows_tell_the_posterior_of_all(likelihood, monkeypatch):
+    """The weights are those of the search; variances are known to a few percent."""
+    rows, times = many_rows(likelihood), [0.0]
+    monkeypatch.setattr(deadline, "perf_counter", lambda: times[0])
+
+    def late(news):
+        times[0] = 1e3 if news.iteration == 2 else 0.0
+
+    fit = maximise(rows, Sequential(), Limits(deadline=Deadline(10.0)), late)
+    times[0] = 0.0
+    expected = maximise(rows, Sequential(), Limits(max_iter=2))
+
+    assert fit.status is Status.MAX_SECONDS
+    assert fit.n_iter == 2
+    assert np.array_equal(fit.posterior.active, expected.posterior.active)
+    assert fit.posterior.coupled == expected.posterior.coupled
+    assert_allclose(fit.posterior.mean, fit.search_mean, rtol=1e-9)
+    assert_allclose(fit.posterior.mean, expected.posterior.mean, rtol=0.05)
+    assert_allclose(fit.posterior.variances, expected.posterior.variances, rtol=0.2)
+    assert_allclose(fit.log_evidence, expected.log_evidence, rtol=0.1)
 
 
 def test_a_callback_sees_every_step_and_may_stop():

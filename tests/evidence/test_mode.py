@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose
 from oracles import laplace_evidence, log_marginal, moments
 from problems import gaussian_kernel, random_case, unit_columns
 
+from relvec.blockwise import OutOfTimeError, stopped_when
 from relvec.design import DenseDesign
 from relvec.evidence import Problem
 from relvec.evidence.mode import posterior_at_mode
@@ -148,3 +149,20 @@ def test_a_search_may_begin_from_weights_of_functions_as_they_are():
     again = Sequential().init(problem).model
     assert_allclose(again.log_evidence, found.log_evidence, rtol=1e-7)
     assert len(asked) <= 3
+
+
+@pytest.mark.parametrize("steps", [0, 2])
+def test_a_search_for_the_mode_ends_when_time_is_over(steps):
+    _, problem = classification_problem(0)
+    n_columns = problem.design.shape[1]
+    at = np.arange(n_columns), np.full(n_columns, 1e-6), np.zeros((1, n_columns))
+    looks = []
+
+    def over():
+        looks.append(1)
+        return len(looks) > 2 * steps  # one of the loop, one of a factor
+
+    with stopped_when(over), pytest.raises(OutOfTimeError):
+        posterior_at_mode(problem, problem.likelihood, *at)
+
+    assert len(looks) == 2 * steps + 1

@@ -1,8 +1,10 @@
 """Newton's step for coupled outputs beside the system it solves."""
 
 import numpy as np
+import pytest
 from numpy.testing import assert_allclose
 
+from relvec.blockwise import OutOfTimeError, stopped_when
 from relvec.design import DenseDesign
 from relvec.evidence import Problem
 from relvec.evidence.newton_step import _in_steps, coupled_step, step_at_once
@@ -68,3 +70,15 @@ def test_a_step_is_no_more_accurate_than_is_enough(rng):
     enough = 0.1 * size
     assert left(0.0) <= 1.01 * size * min(5e-2, size)
     assert left(0.0) < left(enough) <= 0.25 * enough * 1.01
+
+
+def test_conjugate_gradients_end_when_time_is_over(rng):
+    problem, posterior, curvature = step_problem(rng)
+    slope, looks = 1e-4 * rng.standard_normal(posterior.mean.shape), []
+
+    def over():
+        looks.append(1)
+        return len(looks) == 3
+
+    with stopped_when(over), pytest.raises(OutOfTimeError):
+        _in_steps(problem, posterior, curvature, slope)

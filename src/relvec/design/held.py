@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from relvec.basis import blocks
+from relvec.blockwise import check_time
 from relvec.design.base import each_output
 from relvec.linalg import (
     Reflections,
@@ -20,6 +21,9 @@ from relvec.linalg import (
 )
 from relvec.precision import DEPENDENT, DIFFERENCE_LIMIT, FACTOR_LIMIT, LEAST_SHARE
 from relvec.typing import Array, Indices
+
+# Entries that are turned at a time, and rows for each column, at least.
+_TURNED_ENTRIES, _TURNED_ROWS = 4_000_000, 4
 
 
 @dataclass(frozen=True)
@@ -99,6 +103,14 @@ class HeldDesign(ABC):
         self._last["columns"] = (indices, columns)
         return columns
 
+    def _block(self, rows: slice, indices: Indices) -> Any:
+        """Some rows of some columns; without a copy of all rows of them."""
+        known = self._last.get("columns")
+        everything = rows.stop - rows.start == self.shape[0]
+        if everything or (known is not None and same(known[0], indices)):
+            return self._columns(indices)[rows]
+        return self._divided(self.matrix[rows][:, indices], self._divisors[indices])
+
     def _scaled_columns(self, indices: Indices, prior_precision: Array) -> Any:
         return self._divided(self._columns(indices), np.sqrt(prior_precision))
 
@@ -114,6 +126,7 @@ class HeldDesign(ABC):
         known = self._known_products(row_weights)
         if known is not None:
             return known[None, indices]
+        check_time()
         columns = self._columns(indices)
         products = [self._inner(columns, w, self.matrix) for w in row_weights.T]
         return np.stack(products) / self._divisors
@@ -122,6 +135,7 @@ class HeldDesign(ABC):
         known = self._known_products(row_weights)
         if known is not None:
             return known[None, indices[:, None], indices]
+        check_time()
         columns = self._columns(indices)
         return np.stack([self._gram(columns, w) for w in row_weights.T])
 
@@ -134,9 +148,20 @@ class HeldDesign(ABC):
     def coordinates(
         self, indices: Indices, row_weights: Array, target: Array
     ) -> tuple[Array, Array]:
-        rows = np.hstack([self._array(self._columns(indices)), target])
-        rows = rotated(rows * np.sqrt(row_weights)[:, None])
-        return rows[:, : len(indices)], rows[:, len(indices) :]
+        """R of QR, block upon block, as time may run out; most have one block."""
+        root, n_columns = np.sqrt(row_weights)[:, None], len(indices)
+        width = n_columns + target.shape[1]
+        turned = np.empty((0, width))
+        entries = max(_TURNED_ENTRIES, _TURNED_ROWS * width**2)
+        for rows in blocks(len(target), width, entries):
+            check_time()
+            above, columns = len(turned), self._array(self._block(rows, indices))
+            block = np.empty((above + len(columns), width), order="F")
+            block[:above] = turned
+            np.multiply(columns, root[rows], out=block[above:, :n_columns])
+            np.multiply(target[rows], root[rows], out=block[above:, n_columns:])
+            turned = rotated(block, overwrite=True)
+        return turned[:, :n_columns], turned[:, n_columns:]
 
     def project(self, row_weights: Array, target: Array) -> tuple[Array, Array]:
         return self.squared_norms(row_weights), self.rmatvec(row_weights * target)
@@ -150,6 +175,7 @@ class HeldDesign(ABC):
     def factor(
         self, indices: Indices, prior_precision: Array, precision: Array
     ) -> Array:
+        check_time()
         columns = self._columns(indices)
         grams = [self._gram(columns, b) for b in precision.T]
         outputs = zip(*each_output(prior_precision, precision), cycle(grams))

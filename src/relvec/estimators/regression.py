@@ -117,7 +117,8 @@ default="gaussian"
     max_iter : int, default=10000
         Most steps to take.
     max_seconds : float, optional
-        Longest time to take, from the call of ``fit``; what was found by then stays.
+        Longest time to take, from the call of ``fit``. What was found by then becomes
+        the model, which may take a tenth of that time more, or half a second.
     warm_start : bool, default=False
         Begin where the last call of ``fit`` ended: with its functions, as far as they
         are candidates again, their prior precisions and its noise; what a solver has

@@ -31,7 +31,7 @@ class PrecisionOfEach(Solver):
         return "a prior for every weight"
 
     def maximiser(self, problem: Problem, search: Search) -> FixedPoint:
-        return FixedPoint(EachWeight(), tol=search.tol)
+        return FixedPoint(EachWeight(), tol=search.tol, deadline=search.deadline)
 
     def starting_precision(self, n_basis: int, known: Array | None) -> Array | None:
         return known  # that of every class

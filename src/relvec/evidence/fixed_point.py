@@ -18,8 +18,10 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from relvec.blockwise import OutOfTimeError
 from relvec.evidence.base import Problem
 from relvec.evidence.coupled import coupled
+from relvec.evidence.deadline import NEVER, Deadline
 from relvec.evidence.laplace_gradient import evidence_gradient, predictor_variances
 from relvec.evidence.mode import Mode, posterior_at_mode
 from relvec.evidence.noise_rows import AllRows, NoiseRows
@@ -32,6 +34,9 @@ from relvec.typing import AnyArray, Array, Indices
 # Steps towards a mode that moves, while some log α changes by more than this and the
 # evidence may fall.
 _ROUGH_NEWTON, _ROUGH_CHANGE = 2, 0.5
+# Steps that there must be time for, and functions to begin with where there is not.
+# What follows the search takes as long as some steps, if few functions have left.
+_LEAST_STEPS, _FEWEST_FUNCTIONS = 30, 100
 _MAX_HALVINGS = 10  # of a step: what a thousandth does not raise is at its maximum
 
 
@@ -83,6 +88,7 @@ class FixedPointState:
     steps: int = 0
     change: float = np.inf  # of log α and log β, the largest
     rise: float = np.inf  # of the objective
+    partial: bool = False  # whether there was no time to begin with all functions
 
 
 @dataclass(frozen=True)
@@ -95,9 +101,24 @@ class FixedPoint:
     noise_rows: NoiseRows = field(default_factory=AllRows)  # it is estimated from
     enough: int | None = None  # steps after which it ends, converged or not
     warm_up: int = 0  # steps before α begins to move
+    deadline: Deadline = NEVER  # by which it begins with fewer functions
 
     def init(self, problem: Problem) -> FixedPointState:
-        active = _present(problem)
+        """With all functions, or with as many as there is time for."""
+        present, n_rows = _present(problem), len(problem.y)
+        # A step takes products of all pairs of functions, and a factor.
+        return self.deadline.share(_LEAST_STEPS).in_time(
+            lambda count: self._begun(problem, present, count),
+            len(present),
+            _FEWEST_FUNCTIONS,
+            cost=lambda count: count**2 * (n_rows + count),
+        )
+
+    def _begun(self, problem: Problem, present: Indices, count: int) -> FixedPointState:
+        """With so many of the functions, those of a model known before among them."""
+        active = present
+        if count < len(present):
+            active = _some(problem, present, count)
         alpha = self.update.starting(problem, active)
         start = self.update.weights(problem, active, alpha)
         likelihood = problem.likelihood
@@ -110,9 +131,14 @@ class FixedPoint:
             most = int(problem.start_weights is None)
         search = (problem, likelihood, active, alpha, start)
         mode = posterior_at_mode(*search, most_steps=most, plain=self.update.plain)
-        return FixedPointState(self._model(problem, mode))
+        model = self._model(problem, mode)
+        return FixedPointState(model, partial=count < len(present))
 
     def converged(self, problem: Problem, state: FixedPointState) -> bool:
+        return self.settled(state) and not state.partial
+
+    def settled(self, state: FixedPointState) -> bool:
+        """Whether the functions that it began with do not change any more."""
         if len(state.model.active) == 0 or state.steps == self.enough:
             return True
         if state.steps % self.noise_interval or state.steps <= self.warm_up:
@@ -121,6 +147,8 @@ class FixedPoint:
         return state.change < self.tol or idle
 
     def step(self, problem: Problem, state: FixedPointState) -> FixedPointState:
+        if state.partial and self.settled(state):
+            raise OutOfTimeError
         alpha, stay = self._precisions(problem, state)
         likelihood = self._likelihood(problem, state)
         after = self._moved(problem, state, likelihood, alpha, stay)
@@ -190,7 +218,9 @@ class FixedPoint:
         change = max(moved.max(initial=0.0), shifted.max(initial=0.0))
         after = self._model(problem, mode)
         rise = after.log_evidence - before.log_evidence
-        return FixedPointState(after, state.steps + 1, float(change), rise)
+        return FixedPointState(
+            after, state.steps + 1, float(change), rise, state.partial
+        )
 
     def _precisions(
         self, problem: Problem, state: FixedPointState
@@ -237,3 +267,15 @@ def _present(problem: Problem) -> Indices:
     if problem.start is not None:
         present = present & ~np.all(np.isinf(np.atleast_2d(problem.start)), axis=0)
     return np.flatnonzero(present)
+
+
+def _some(problem: Problem, present: Indices, count: int) -> Indices:
+    """So many columns, spread evenly; first those that a problem begins with."""
+    known = present == problem.bias
+    if problem.start is not None:
+        finite = np.isfinite(np.atleast_2d(problem.start)[:, present])
+        known = known | finite.any(axis=0)
+    inside, others = np.flatnonzero(known)[:count], np.flatnonzero(~known)
+    left = min(count - len(inside), len(others))
+    chosen = others[np.arange(left) * len(others) // max(left, 1)]
+    return present[np.sort(np.concatenate([inside, chosen]))]

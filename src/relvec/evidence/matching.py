@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from relvec.blockwise import check_time
 from relvec.evidence.approach import (
     Mode,
     Point,
@@ -50,6 +51,7 @@ def matched_posterior(
     y, weight = problem.y, problem.sample_weight
     log_variance = _LogVariance(np.log1p(np.broadcast_to(likelihood.cavity, len(y))))
     for _ in range(_MOST_STEPS):
+        check_time()
         seen, stepped = expanded(problem, likelihood, here)
         size = decrement(stepped, stepped.mean - here.mean)
         posterior = replace(stepped, mean=here.mean)

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from relvec.blockwise import check_time
 from relvec.evidence.approach import (
     Mode,
     Point,
@@ -70,6 +71,7 @@ def posterior_at_mode(
         here = _approached(problem, likelihood, here, rough=rough)
     last, solved = np.inf, None
     for _ in range(most_steps or _MAX_NEWTON):
+        check_time()
         solved = observations, posterior = expanded(problem, likelihood, here, solved)
         curvature = likelihood.curvature(problem.y, here.eta, problem.sample_weight)
         separate = curvature is None
@@ -103,6 +105,7 @@ def _approached(
     """Nearly the mode of a few weights of coupled outputs, which need no factor."""
     enough = _ROUGH_DECREMENT if rough else _SMALL_DECREMENT
     for _ in range(_MAX_NEWTON):
+        check_time()
         curvature = likelihood.curvature(problem.y, here.eta, problem.sample_weight)
         if curvature is None:
             return here

@@ -141,6 +141,7 @@ class Mrvm2(Solver):
             tol=_STANDSTILL if by_number else self.tol or _TOL,
             enough=max(0, left) if by_number else None,
             warm_up=max(0, self.warm_up - problem.steps_before),
+            deadline=search.deadline,
         )
 
     def starting_precision(self, n_basis: int, known: Array | None) -> Array | None:

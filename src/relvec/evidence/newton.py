@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.linalg import lapack
 
+from relvec.blockwise import check_time
 from relvec.evidence.moments import ColumnMoments, Solution
 from relvec.precision import NEWTON_SLACK
 from relvec.typing import Array, Indices
@@ -98,6 +99,7 @@ def ascend(
     at = (moments, chosen, prior_precision, noise_precision)
     state = Ascent(*at, solution, least=least, ceiling=ceiling).released()
     for _ in range(most):
+        check_time()
         lighter = _without_idle(state)
         while damped and lighter is not None:
             state, lighter = lighter, _without_idle(lighter)

@@ -14,6 +14,7 @@ from scipy.linalg import lapack
 from scipy.sparse.linalg import LinearOperator, cg
 
 from relvec.basis import blocks
+from relvec.blockwise import check_time
 from relvec.evidence.base import Problem
 from relvec.posterior import Posterior
 from relvec.precision import TINY
@@ -103,6 +104,7 @@ def _in_steps(
     back = np.swapaxes(W, 1, 2)
 
     def product(whitened: Array) -> Array:
+        check_time()
         weights = _times(back, whitened.reshape(gradient.shape))
         rows = curvature(problem.design.matvec(weights, active))
         image = alpha * weights + problem.design.rmatvec(rows, active)

@@ -57,7 +57,7 @@ class Polished:
         if state.polishing:
             nothing = replace(problem, start=None, start_weights=None)
             return replace(state, afresh=self.polish.init(nothing))
-        if not self.fixed_point.converged(problem, inner):
+        if not self.fixed_point.settled(inner):
             return replace(state, inner=self.fixed_point.step(problem, inner))
         model = model_at(problem, inner.model.mode)
         start = self.polish.resumed(model, state.steps)

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from relvec.blockwise import check_time
 from relvec.evidence.base import Problem, interpolates, started
 from relvec.evidence.mode import posterior_at_mode
 from relvec.evidence.noise_units import spent
@@ -182,6 +183,7 @@ class Sequential:
         A function whose action was rejected waits until no other action is left.
         """
         while True:
+            check_time()
             index = self._pick(state)
             if index is None and not state.stale:
                 return state

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from relvec.evidence.base import EvidenceMaximiser, Problem
+from relvec.evidence.deadline import NEVER, Deadline
 from relvec.evidence.hyperprior import FLAT, Hyperprior
 from relvec.parametric import Parametric
 from relvec.typing import Array
@@ -20,6 +21,7 @@ class Search:
     seed: int = 0
     price: float = 0.0  # nats that a function has to be worth in the end
     constant: int | None = None  # the column that is one, where it is known
+    deadline: Deadline = NEVER
 
 
 class Solver(Parametric, ABC):

@@ -234,6 +234,7 @@ class TopDown(Solver):
             tol=search.tol,
             noise_interval=self.noise_interval,
             noise_rows=noise_rows(self.noise_from, problem, search.seed),
+            deadline=search.deadline,
         )
         polish = self._own_objective is None if self.polish is None else self.polish
         if not polish:
@@ -318,6 +319,7 @@ def solved(
     problem = replace(problem, hyperprior=solver.prior)
     fewest = solver.min_vectors_of(problem.design.shape[1])
     limits = replace(limits, min_vectors=fewest)
+    search = replace(search, deadline=limits.deadline)
     maximiser = solver.maximiser(problem, search)
     at_mode = solver.ends_at_mode
     return maximise(problem, maximiser, limits, callback, at_mode=at_mode)

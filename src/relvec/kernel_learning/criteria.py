@@ -21,7 +21,7 @@ s − c²/Σₘₘ in the place of η and s.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -88,6 +88,12 @@ class Judged:
     def with_rows(self) -> tuple[Array, Array]:
         """Mean and variance of η (N, K) of every row."""
         return self.posterior.predict(self.functions)
+
+    def under(self, likelihood: Likelihood) -> "Judged":
+        """The same with another likelihood, which does not change ``with_rows``."""
+        other = replace(self, likelihood=likelihood)
+        vars(other)["with_rows"] = self.with_rows  # as cached_property does
+        return other
 
     @cached_property
     def without_rows(self) -> tuple[Array, Array]:

@@ -51,6 +51,7 @@ class OwnScales:
     steps: int = 8  # at a time
     prior: ScalePrior | None = None
     joint: bool = True  # whether α and β move along
+    ended: Callable[[], bool] | None = None  # whether there is no time for more steps
 
     def better(self, model: ScalableBasis, observations: Observations) -> ScalableBasis:
         """After some steps; then with the best α and β, if they move along."""
@@ -77,7 +78,7 @@ class OwnScales:
                 gradients.append(fixed.noise_gradient)
             return -value, -np.concatenate(gradients)
 
-        found = lowest(objective, start, limits, self.steps)
+        found = lowest(objective, start, limits, self.steps, self.ended)
         moved = parameters.model(found)
         return _maximised(moved, observations) if self.joint else moved
 

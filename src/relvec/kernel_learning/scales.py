@@ -106,10 +106,12 @@ def better_scales(
     *,
     steps: int,
     tied: bool,
+    ended: Callable[[], bool] | None = None,
 ) -> tuple[ScalableBasis, float]:
     """A model of no less evidence, its functions with other scales in common.
 
     ``tied`` scales keep their ratios. Functions that are no longer of use are deleted.
+    There are fewer steps where ``ended`` tells that there is no time for more.
     """
     try:
         best, most = model.maximised(observations)
@@ -130,7 +132,7 @@ def better_scales(
     low, high = allowed.low - base, allowed.high - base
     if tied:
         low, high = low.max(keepdims=True), high.min(keepdims=True)
-    lowest(objective, np.zeros(len(low)), (low, high), steps)
+    lowest(objective, np.zeros(len(low)), (low, high), steps, ended)
     return best, most
 
 

@@ -86,8 +86,7 @@ def learn_adaptive(everything: Trials) -> FittedModel:
         best = _best(reduced)
         last = best.model.refitted(best.basis, data)
     else:
-        last = everything.fitted(data, given.kernels, given.model)
-        last = last.ended_as(Status.MAX_SECONDS)
+        last = given.model.ended_as(Status.MAX_SECONDS)
     model = described(last, trials, [*stages.done, *reduced])
     return model.ended_as(given.status) if given.status in STOPPED else model
 
@@ -154,7 +153,8 @@ class AdaptiveModel:
         ends = self.ends
         middle = np.mean(ends, axis=0)
         prior = ScalePrior(middle[None], _PRIOR_PRECISION) if with_prior else None
-        own = OwnScales(Range(*ends), steps=_STEPS, prior=prior)
+        late = self.trials.out_of_time
+        own = OwnScales(Range(*ends), steps=_STEPS, prior=prior, ended=late)
         # Without noise there is nothing that scales could be learned by.
         if not at_ceiling(self.model.fit.likelihood):
             models = own.backward_elimination(basis, seen, self._observations)

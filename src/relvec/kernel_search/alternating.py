@@ -33,10 +33,13 @@ def learn_alternating(settings: Adaptive, everything: Trials) -> FittedModel:
     trials = replace(everything, data=data.drawn(MOST_ROWS))
     shape = given_shape(trials.template)
     allowed = Distances.of(trials.seen_rows, shape, data.rows.seed).allowed
-    own = OwnScales(allowed, steps=settings.steps, joint=False)
+    late = trials.out_of_time
+    own = OwnScales(allowed, steps=settings.steps, joint=False, ended=late)
     last = _alternated(settings, trials, data, own)
     model = last.model
-    if len(model.indices):
+    if trials.out_of_time():
+        model = model.ended_as(Status.MAX_SECONDS)
+    elif len(model.indices):
         model = last.refitted(last.scalable()[0], data)
     return described(model, trials, [])
 

@@ -160,7 +160,12 @@ class Search:
         if len(start.varying) == 0:
             return trial.scales
         found, _ = better_scales(
-            start, seen, self.distances.allowed, steps=_STEPS, tied=not self.by_feature
+            start,
+            seen,
+            self.distances.allowed,
+            steps=_STEPS,
+            tied=not self.by_feature,
+            ended=self.trials.out_of_time,
         )
         if len(found.varying) == 0:
             return trial.scales

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from relvec.evidence import Status
 from relvec.kernel_search.reference import Reference
 from relvec.kernel_search.relevance import feature_relevance, length_scales
 from relvec.kernel_search.search import Search, by_loss
@@ -171,7 +172,12 @@ def _finished(stages: Stages, begun: Begun) -> Trial:
 
 
 def _of_all(everything: Trials, best: Trial) -> FittedModel:
-    """The model of all rows, searched for twice if it falls short."""
+    """The model of all rows, searched for twice if it falls short.
+
+    Without time it is that of the rows that the kernel was learned from.
+    """
+    if everything.out_of_time():
+        return best.model.ended_as(Status.MAX_SECONDS)
     data = everything.data
     last = everything.fitted(data, best.kernels)
     part = best.model.fit.n_observations

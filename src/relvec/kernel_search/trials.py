@@ -1,12 +1,13 @@
 """Kernels tried one after another on the same rows, and judged."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 
 from relvec.evidence import Status
-from relvec.kernel_learning import CRITERIA
+from relvec.kernel_learning import CRITERIA, Judged
 from relvec.kernel_search.learnable import radial, radial_index
 from relvec.kernel_search.settings import Adaptive, LengthScales
 from relvec.kernels import Kernel
@@ -23,6 +24,7 @@ from relvec.modelling import (
 from relvec.typing import Array
 
 _FOLDS = 3  # those of the comparison in docs/theory/kernel_learning.md
+_FEWEST_JUDGES = 500  # rows by which a model is judged when time runs out
 # Of a trial; the one that is chosen goes on. Set after a fit on kin8nm took minutes.
 _MOST_STEPS = 100
 STOPPED = (Status.MAX_SECONDS, Status.STOPPED)
@@ -143,12 +145,23 @@ class Trials:
         if criterion == "cv":
             loss = self._cross_validated(kernels)
         else:
-            loss = CRITERIA[criterion](judged(model, self.data))
+            loss = self._judged(model, CRITERIA[criterion])
         trial = Trial(model, kernels, scales, loss, len(self.data))
         self.done.append(trial)
         words = np.array2string(scales, precision=3, separator=", ")
         logger.info("length scale %s: %s %.4f", words, criterion, loss)
         return trial
+
+    def _judged(
+        self, model: FittedModel, criterion: Callable[[Judged], float]
+    ) -> float:
+        """By all rows, or by as many as there is time for."""
+
+        def by_rows(count: int) -> float:
+            return criterion(judged(model, self.data.drawn(count)))
+
+        end = self.spec.deadline.end
+        return end.in_time(by_rows, len(self.data), _FEWEST_JUDGES)
 
     def unjudged(self, scales: Array, data: TrainingSet | None = None) -> Trial:
         """A model with these length scales, perhaps of other targets."""

@@ -145,7 +145,8 @@ class _Search:
             before = self.best
             if self.ended is not None or len(before.indices) == 0:
                 return
-            goal = better_weights(_functions(before, self.data), self.weights)
+            at = _functions(before, self.data), self.weights
+            goal = better_weights(*at, lambda: self.spec.deadline.passed)
             self.tried(goal, before, _LEAST_CLIMB)
             if self.best is before:
                 return

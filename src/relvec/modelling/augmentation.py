@@ -64,7 +64,7 @@ def surroundings(
     if len(pivots) == 0:
         return None
     # Noise that was raised holds what rows left out were missing, not to count twice.
-    seen = replace(seen, likelihood=model.family.as_calibrated(seen.likelihood))
+    seen = seen.under(model.family.as_calibrated(seen.likelihood))
     pooled = model.posterior.prior_precision.ndim == 1
     count = model.fit.n_observations
     observed, amplitude = observed_process(

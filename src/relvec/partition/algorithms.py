@@ -92,10 +92,12 @@ def _of_part(fits: SetFits, begun: Begun, pairwise: bool, part: TrainingSet) -> 
     if not len(part):
         return _Stage()
     around = fits.around(part)
-    sets = [
-        fits.fitted(one, around, begun.log_parameters, start=begun.start)
-        for one in fits.partitions(part)
-    ]
+    sets: list[SetModel] = []
+    for one in fits.partitions(part):
+        if sets and begun.until.passed:
+            break
+        noise = begun.log_parameters
+        sets.append(fits.fitted(one, around, noise, start=begun.start))
     stage = _Stage(sets, [one.record for one in sets])
     while pairwise and len(stage.sets) > 2:
         stage = stage.merged(partial(map, partial(fits.merged, around=around)))

@@ -83,8 +83,10 @@ def divide_and_conquer(
         monitor=monitor,
     )
     record = len(last.rows), len(np.unique(model.indices))
-    last = replace(last, records=[*last.records, record])
-    if settings.polish:
+    late = settings.polish and spec.deadline.passed
+    cut_short = last.cut_short or late
+    last = replace(last, records=[*last.records, record], cut_short=cut_short)
+    if settings.polish and not late:
         model = source.polished(spec, model, last.rows, noise, monitor)
     else:
         # By rows that the model was fitted to, or some of them.

@@ -124,7 +124,7 @@ def _in_turn(
         found = noise_of_all(around, model, free).log_parameters
         change = np.max(np.abs(found - log_parameters))
         log_parameters = found
-        if change < turns.moved:
+        if change < turns.moved or fit.spec.deadline.passed:
             break
     return model, log_parameters
 

@@ -144,7 +144,7 @@ class _Weighing:
             # The first is towards the mode of an expansion about another place.
             stays = number > 0 and np.array_equal(mode.weights, before)
             before, after = mode.weights, mode.newton
-            if mode.promise < promised or stays:
+            if mode.promise < promised or stays or self.spec.deadline.passed:
                 break
         return mode
 
