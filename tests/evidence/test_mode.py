@@ -64,6 +64,28 @@ def test_bernoulli_mode_against_a_general_optimiser(seed, strength):
     assert_allclose(mode.log_evidence, expected, rtol=1e-7)
 
 
+class Tilted(Bernoulli):
+    """Values that fall a little where their derivatives say that they do not."""
+
+    asked = 0
+
+    def log_density(self, y, eta, sample_weight):
+        type(self).asked += 1
+        return super().log_density(y, eta, sample_weight) - 1e-3 * eta.sum()
+
+
+def test_newton_stops_where_values_contradict_derivatives():
+    """As those of integrals do in their last digits: no step is then long enough."""
+    _, problem = classification_problem(3)
+    active, alpha = np.arange(0, 40, 7), np.full(6, 1e-3)
+    start = np.zeros((1, len(active)))
+    exact = posterior_at_mode(problem, Bernoulli(), active, alpha, start)
+    found = posterior_at_mode(problem, Tilted(), active, alpha, start)
+
+    assert Tilted.asked < 100
+    assert_allclose(found.posterior.mean, exact.posterior.mean, rtol=1e-2)
+
+
 @pytest.mark.parametrize("start", [0.0, 50.0, -1e4])
 def test_newton_finds_the_mode_from_far_away(start):
     _, problem = classification_problem(3)

@@ -86,7 +86,11 @@ def posterior_at_mode(
             gradient = gradient_at(problem, observations, here, here.eta)
             at = problem, posterior, curvature, gradient
             goal = here.mean + coupled_step(*at, enough)
-        here = backtracked(problem, likelihood, here, goal)
+        there = backtracked(problem, likelihood, here, goal)
+        if there.objective < here.objective:
+            # Derivatives, which are integrals too, promise more than values can tell.
+            break
+        here = there
     evidence = log_evidence(problem, likelihood, posterior, here.eta)
     return Mode(given, observations, posterior, here.eta, evidence)
 
