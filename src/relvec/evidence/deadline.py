@@ -44,11 +44,6 @@ class Deadline:
         return self.at - perf_counter()
 
     @property
-    def left(self) -> float:
-        """Seconds until then; negative after it."""
-        return self.at - perf_counter()
-
-    @property
     def passed(self) -> bool:
         """Whether it is over."""
         return perf_counter() >= self.at

@@ -42,9 +42,9 @@ from relvec.typing import Array, Indices
 _MOST_ROWS = 5000
 _ARRAYS = 8  # of rows and functions at a time
 # Rows N are left out of a model of n functions in about so many seconds for each of
-# N·n², with 2n rows more for what all have in common. After the deadline there is half
-# a second. Fewer than some rows tell nothing.
-_SECONDS_EACH, _LEAST_SECONDS, _FEW_ROWS = 2e-9, 0.5, 50
+# N·n², with 2n rows more for what all have in common. Fewer rows than some tell
+# nothing.
+_SECONDS_EACH, _FEW_ROWS = 2e-9, 50
 _NO_TIME = (
     "max_seconds left no time to check error bars and probabilities on rows left out, "
     "so they may be too certain: raise max_seconds"
@@ -90,7 +90,7 @@ def _rows_afforded(model: FittedModel, spec: Specification, data: TrainingSet) -
     most = min(_MOST_ROWS, max(1, int(spec.budget.bytes // size)))
     if not spec.deadline.limited:
         return most
-    seconds, n = max(spec.deadline.left, _LEAST_SECONDS), max(len(model.basis), 1)
+    seconds, n = spec.deadline.end.left, max(len(model.basis), 1)
     affordable = int(seconds / (_SECONDS_EACH * n**2)) - 2 * n
     return min(most, affordable) if affordable >= min(_FEW_ROWS, len(data)) else 0
 
