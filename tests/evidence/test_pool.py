@@ -221,6 +221,14 @@ def test_no_more_actions_than_allowed():
     assert np.count_nonzero(pool.prior_variance) <= 3
 
 
+def test_a_climb_ends_where_rounding_gains_for_ever(monkeypatch):
+    case = random_case(2)
+    pool = dense_pool(case, some_variance(case))
+    monkeypatch.setattr("relvec.evidence.pool._exchange", lambda *_: True)
+
+    assert climb(pool, np.inf, np.inf) <= 10 * len(pool.prior_variance)
+
+
 @pytest.mark.parametrize("n_outputs", [1, 2])
 def test_an_exchange_gains_what_two_moves_do(n_outputs):
     """A poor copy in the model and the good one outside."""

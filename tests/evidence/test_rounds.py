@@ -12,7 +12,7 @@ from relvec.data import noisy_sinc, two_mixtures
 from relvec.design import DenseDesign
 from relvec.evidence import Problem
 from relvec.evidence.mode import posterior_at_mode
-from relvec.evidence.moments import Overlaps
+from relvec.evidence.moments import Moments, Overlaps
 from relvec.evidence.pooled import Pooled
 from relvec.evidence.rounds import (
     NO_ENTRANTS,
@@ -164,6 +164,22 @@ def test_a_round_in_coordinates_is_that_in_moments(n_steps, goal):
     assert_allclose(second.gain, first.gain, rtol=1e-5, atol=1e-7)
     alpha = second.ascent.prior_precision
     assert_allclose(alpha, first.ascent.prior_precision, rtol=1e-3)
+
+
+def test_a_round_without_digits_for_moments_is_played_in_coordinates(monkeypatch):
+    problem, rounds = sinc(kernel_width=2.0), Rounds()
+    model = after_steps(problem, 1).model
+    short = rounds.short_list(model.proposals, 1e-4)
+    exact = play(problem, replace(model, gram=None), short, rounds, Goal(1e-4))
+
+    def failing(*_):
+        raise np.linalg.LinAlgError
+
+    monkeypatch.setattr(Moments, "solved", failing)
+    found = play(problem, model, short, rounds, Goal(1e-4))
+
+    assert np.array_equal(found.active, exact.active)
+    assert found.gain == exact.gain
 
 
 def test_the_gain_of_a_round_is_the_difference_of_evidences():

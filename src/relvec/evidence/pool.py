@@ -17,10 +17,15 @@ from functools import cached_property
 import numpy as np
 from scipy.linalg import blas
 
+from relvec.blockwise import check_time
 from relvec.evidence.moments import Overlaps
 from relvec.evidence.selection import best_precision
 from relvec.precision import DETERMINED
 from relvec.typing import AnyArray, Array
+
+# Actions per function of a pool, a few of which are usual. Updated in place, T and Q
+# lose digits with each; without noise, pairs then seem to gain for ever.
+_MOST_ACTIONS = 10
 
 
 @dataclass(frozen=True)
@@ -101,7 +106,7 @@ class Pool:
 
 def climb(pool: Pool, tol: float, most: float) -> int:
     """The action that gains most, again and again, then pairs; how many were taken."""
-    taken = 0
+    taken, most = 0, min(most, _MOST_ACTIONS * len(pool.prior_variance))
     # What cannot be told is computed all the same, and not looked at.
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         while taken < most and len(pool.prior_variance):
@@ -115,6 +120,8 @@ def climb(pool: Pool, tol: float, most: float) -> int:
                 pool.move(best, _target(pool, left, growth, gain, best))
             elif most - taken < 2 or not _exchange(pool, tol):
                 break
+            else:
+                check_time()
             taken += 1
     return taken
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.linalg import LinAlgError
 
 from relvec.chance import generator
 from relvec.evidence.base import Problem
@@ -157,10 +158,17 @@ def play(
     columns = np.concatenate([model.active, short])
     if model.gram is not None:
         moments = known_moments(problem, model, short)
-        outcome = _played(problem, model, columns, moments, rounds=rounds, goal=goal)
         shared = model.observations.row_weights.shape[1] == 1
-        if outcome.solution.condition < DIFFERENCE_LIMIT or not shared:
-            return outcome
+        try:
+            outcome = _played(
+                problem, model, columns, moments, rounds=rounds, goal=goal
+            )
+        except LinAlgError:
+            if not shared:
+                raise
+        else:
+            if outcome.solution.condition < DIFFERENCE_LIMIT or not shared:
+                return outcome
     exact = coordinates_of(problem, model, columns)
     return _played(problem, model, columns, exact, rounds=rounds, goal=goal)
 
