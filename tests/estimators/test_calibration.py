@@ -74,9 +74,7 @@ class TestColumns:
         repeated = RVC(kernel=None).fit(np.tile(X, (2, 1)), np.tile(y, 2))
 
         assert weighted.calibration_.method == repeated.calibration_.method
-        assert_allclose(
-            repeated.predict_proba(X), weighted.predict_proba(X), rtol=1e-6
-        )
+        assert_allclose(repeated.predict_proba(X), weighted.predict_proba(X), rtol=1e-6)
 
     def test_few_columns_of_many_rows_need_no_folds(self):
         known, _ = line(0, n_rows=400, n_features=6)
