@@ -27,8 +27,7 @@ from relvec.evidence import (
 from relvec.evidence.fixed_point import FixedPoint
 from relvec.evidence.laplace_gradient import evidence_gradient
 from relvec.evidence.mode import posterior_at_mode
-from relvec.evidence.pooled import Pooled
-from relvec.evidence.tempering import Tempered
+from relvec.evidence.search import BatchSearch
 from relvec.kernels import Gaussian
 from relvec.likelihoods import Bernoulli, Softmax, gaussian_noise
 
@@ -182,9 +181,9 @@ def test_the_end_of_mackays_iteration_is_a_fixed_point(make):
 def test_polished_it_ends_where_the_sequential_search_does(update, make, seed):
     problem = make(seed=seed)
     top_down = maximise(
-        problem, Polished(FixedPoint(UPDATES[update]), Tempered(Pooled())), Limits()
+        problem, Polished(FixedPoint(UPDATES[update]), BatchSearch()), Limits()
     )
-    sequential = maximise(problem, Tempered(Pooled()), Limits())
+    sequential = maximise(problem, BatchSearch(), Limits())
 
     assert top_down.status is Status.CONVERGED
     gain = top_down.log_evidence - sequential.log_evidence
@@ -201,7 +200,7 @@ def test_pruned_functions_get_a_second_chance():
     problem = regression()
     hasty = FixedPoint(MacKay(prune=1.0))
     alone = maximise(problem, hasty, Limits())
-    polished = maximise(problem, Polished(hasty, Tempered(Pooled())), Limits())
+    polished = maximise(problem, Polished(hasty, BatchSearch()), Limits())
 
     assert polished.log_evidence > alone.log_evidence + 0.3
 
@@ -232,7 +231,7 @@ def test_hard_dictionaries_end_in_finite_numbers(update):
         Phi, y = hard_dictionary(np.random.default_rng(seed))
         fit = maximise(
             problem_of(Phi, y),
-            Polished(FixedPoint(UPDATES[update], tol=1e-2), Tempered(Pooled())),
+            Polished(FixedPoint(UPDATES[update], tol=1e-2), BatchSearch()),
             Limits(max_iter=300),
         )
         assert np.isfinite(fit.log_evidence)
@@ -371,7 +370,7 @@ class TestWithoutTime:
 
     def test_all_get_a_chance_where_it_is_polished(self):
         problem, maximiser, _ = self.begun()
-        polished = Polished(maximiser, Tempered(Pooled()))
+        polished = Polished(maximiser, BatchSearch())
         found = maximise(problem, polished)
         expected = maximise(problem, replace(polished, fixed_point=FixedPoint()))
 

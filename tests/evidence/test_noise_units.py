@@ -9,7 +9,6 @@ from relvec.design.compressed import Inner, compressed
 from relvec.design.dense import DenseDesign
 from relvec.evidence import BottomUp, Problem, Search, as_solver, solved
 from relvec.evidence.coordinates import Coordinates
-from relvec.evidence.joining import Joining
 from relvec.evidence.maximise import Limits, maximise
 from relvec.evidence.moments import Moments
 from relvec.evidence.noise_units import NoiseUnits, tempered
@@ -183,15 +182,6 @@ def test_rows_that_stand_for_products_of_several_targets(rng):
     assert len(y) == 9
     assert_allclose((rows * weight[:, None]).T @ y, columns.T @ target, atol=1e-10)
     assert_allclose(weight @ y**2, squares)
-
-
-def test_many_functions_may_join_at_once():
-    """The search of large problems comes near what the other finds."""
-    _, given = problem(n_rows=150, repeated=False)
-    quick = maximise(given, Joining())
-
-    assert quick.log_evidence > search(given).log_evidence - 25
-    assert_allclose(quick.likelihood.scale, SCALES * NOISE, rtol=0.35)
 
 
 def test_an_inverse_temperature_lets_in_as_many_by_chance():

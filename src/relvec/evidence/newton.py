@@ -46,6 +46,7 @@ class Ascent:
     converged: bool = False
     least: Array | None = None  # (n,) that α may become
     ceiling: Array | None = None  # (K,) of β; without one it stays
+    price: float = 0.0  # nats that a function has to be worth
 
     def moved(self, step: Array) -> "Ascent | None":
         """Along a step of (log α, log β).
@@ -86,6 +87,7 @@ def ascend(
     most: int,
     least: Array | None = None,
     damped: bool = False,
+    price: float = 0.0,
 ) -> Ascent:
     """At most so many steps from a ``start``; a ceiling (K,) lets the noise move.
 
@@ -97,15 +99,14 @@ def ascend(
     solution = start or moments.solved(prior_precision, noise_precision)
     chosen = np.arange(len(prior_precision))
     at = (moments, chosen, prior_precision, noise_precision)
-    state = Ascent(*at, solution, least=least, ceiling=ceiling).released()
+    state = Ascent(*at, solution, least=least, ceiling=ceiling, price=price).released()
     for _ in range(most):
         check_time()
         lighter = _without_idle(state)
-        while damped and lighter is not None:
-            state, lighter = lighter, _without_idle(lighter)
         if lighter is not None:
             state = lighter
-            continue
+            if not damped:
+                continue
         if len(state.chosen) == 0 and ceiling is None:
             return replace(state, converged=True)
         step, concave = _step(state, damped=damped)
@@ -128,14 +129,19 @@ def _without_idle(state: Ascent) -> Ascent | None:
     p = state.solution.shrinkage.diagonal(axis1=1, axis2=2)
     ratio = state.solution.scaled_mean**2 / p
     idle = ((ratio + p - 1) / p).sum(axis=0) <= 0
-    if not idle.any():
+    if not (idle.any() or state.price):
         return None
     gain = -0.5 * (ratio + np.log(p)).sum(axis=0)  # eq. 37
+    if state.price:
+        idle |= gain > -state.price
+        if not idle.any():
+            return None
     best = np.zeros_like(idle)
     best[np.argmax(np.where(idle, gain, -np.inf))] = True
     for leaving in (idle, best):
         lighter = _restricted(state, np.flatnonzero(~leaving))
-        if lighter.solution.log_evidence >= state.solution.log_evidence:
+        least = state.solution.log_evidence - state.price * np.count_nonzero(leaving)
+        if lighter.solution.log_evidence >= least:
             return lighter
     return None
 

@@ -11,12 +11,10 @@ from relvec.evidence.hyperprior import Hyperprior, as_hyperprior
 from relvec.evidence.maximise import Limits, maximise
 from relvec.evidence.noise_rows import check_noise_from, noise_rows
 from relvec.evidence.polished import Polished
-from relvec.evidence.pooled import Pooled
-from relvec.evidence.rounds import Rounds
+from relvec.evidence.search import BatchSearch
 from relvec.evidence.sequential import Sequential
 from relvec.evidence.solver import Search, Solver
-from relvec.evidence.staged import Staged
-from relvec.evidence.tempering import Tempered
+from relvec.evidence.subsampling import SubsampledSearch
 from relvec.evidence.updates import EM, Held, MacKay, Variational
 from relvec.parameters import (
     as_min_vectors,
@@ -33,10 +31,6 @@ _UPDATES: dict[str, MacKay] = {
     "em": EM(),
     "variational": Variational(),
 }
-
-
-# Candidates in a pool of a large problem: where passes are dear, each lets more in.
-_WIDE = 192
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -82,24 +76,23 @@ class BottomUp(Solver):
         check_choice("init", self.init, ("projection", "bias"))
         check_count("noise_interval", self.noise_interval)
 
-    def maximiser(
-        self, problem: Problem, search: Search
-    ) -> Sequential | Pooled | Tempered | Staged:
+    def maximiser(self, problem: Problem, search: Search) -> EvidenceMaximiser[Any]:
         if self.schedule == "greedy":
             return self._single(search)
-        thorough = self.at_once(search)
+        batches = self.batches(search)
         if problem.design.held:
-            return thorough
-        wide = Rounds(self.selection, _WIDE, seed=search.seed)
-        pooled = Pooled(self._single(search), wide)
-        return Staged(pooled, thorough, search.seed, search.price)
+            return batches
+        return SubsampledSearch(batches, search.seed)
 
-    def at_once(self, search: Search) -> Pooled | Tempered:
-        """A search on pools by products of all functions."""
-        rounds = Rounds(self.selection, seed=search.seed)
-        pooled = Pooled(self._single(search), rounds, search.price)
-        # What tempering adds to a model, a price would take out again.
-        return pooled if search.price else Tempered(pooled)
+    def batches(self, search: Search) -> BatchSearch:
+        """The search of a dictionary that is held."""
+        return BatchSearch(
+            tol=search.tol,
+            selection=self.selection,
+            start=search.constant if self.begins_with_constant else None,
+            price=search.price,
+            seed=search.seed,
+        )
 
     def _single(self, search: Search) -> Sequential:
         return Sequential(
@@ -239,7 +232,7 @@ class TopDown(Solver):
         polish = self._own_objective is None if self.polish is None else self.polish
         if not polish:
             return iteration
-        return Polished(iteration, BottomUp().at_once(search))
+        return Polished(iteration, BottomUp().batches(search))
 
     def starting_precision(self, n_basis: int, known: Array | None) -> Array | None:
         start = super().starting_precision(n_basis, known)

@@ -1,0 +1,369 @@
+"""The search: batches of functions, and Newton's method on all hyperparameters.
+
+Solves   max over α (and the noise) of the log evidence (7)
+Given    a dictionary and a likelihood (Problem)
+By       rounds. A pass over the dictionary tells what each function would gain beside
+         the model. The best that are unlike each other join it as a batch, each at the
+         α that is best for it alone. A few damped Newton steps on all log α and the
+         noise follow, and functions leave whose best α is infinite (``newton``).
+
+         annealing  some rounds with less noise, which is held, and then its release:
+                    what the functions still missing will explain looks like noise
+         polishing  rounds at the true noise, to the end
+
+Until    no batch, and in the end no single function, gains more than ``tol`` nats for
+         each observation
+
+A likelihood that is not Gaussian is searched in its quadratic expansion at the mode, as
+published: the curvature is held while α moves. A round counts only if the evidence is
+higher at the new mode.
+"""
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from relvec.chance import generator
+from relvec.evidence.base import Model, Problem, interpolates, started
+from relvec.evidence.mode import posterior_at_mode
+from relvec.evidence.newton import Ascent, ascend
+from relvec.evidence.noise_units import (
+    log_density_of_unit,
+    log_noise,
+    noise_ceiling,
+    tempered,
+)
+from relvec.evidence.products import Gram, Products, best_additions
+from relvec.likelihoods import Likelihood, PseudoObservations
+from relvec.posterior import Posterior
+from relvec.precision import COPY, LEAST_PRIOR_SHARE, TINY
+from relvec.typing import Array, Indices
+
+
+@dataclass(frozen=True)
+class SearchSettings:
+    """The constants of the search.
+
+    They were chosen on 10 to 20 draws of the plane and of two mixtures with 50 to 1000
+    rows, and on splits 15 and 16 of five small tables (docs/theory/search.md).
+    """
+
+    batch: int = 32  # functions that may join in a round
+    # |cosine| that two functions of a batch stay below, given the model. Wide functions
+    # are all alike and are needed together: where few are unlike, they may be more alike.
+    likeness: tuple[float, ...] = (0.7, 0.95, 0.999)
+    few: int = 8
+    short_list: int = 8  # candidates looked at for each function of a batch
+    # Annealing: by which the noise precision is multiplied, or the weights of rows where
+    # there is no noise; rounds until its release; trials at most; nats that a function
+    # has to promise; share of the observations that weights may spend.
+    temperature: float = 4.0
+    annealing_rounds: int = 3
+    most_trials: int = 20
+    promise: float = 0.5
+    most_spent: float = 0.5
+    # Nats for each observation, in units of tol. A trial that gains less ends annealing,
+    # a round that gains less makes the next batch smaller, and a function that promises
+    # less is not looked at in the end.
+    annealing_gain: float = 30.0
+    polish_gain: float = 1.0
+    polish_promise: float = 0.1
+    # Newton steps while functions are still joining and later, and the change of log α
+    # and log β at which they end before.
+    growth_steps: int = 2
+    polish_steps: int = 10
+    newton_tol: float = 0.1
+
+
+@dataclass(frozen=True)
+class SearchModel:
+    """The model that a search has come to."""
+
+    likelihood: Likelihood
+    observations: PseudoObservations
+    posterior: Posterior
+    log_evidence: float
+    noise_precision: Array  # (K or 1,) beside ``products``
+    products: Products
+    log_hyperprior: float = 0.0
+
+    @property
+    def active(self) -> Indices:
+        return self.posterior.active
+
+    @property
+    def prior_precision(self) -> Array:
+        return self.posterior.prior_precision
+
+    @property
+    def mean(self) -> Array:
+        return self.posterior.mean
+
+    @property
+    def effective_parameters(self) -> Array:
+        return self.posterior.effective_parameters
+
+    @property
+    def log_determinant(self) -> float:
+        return self.posterior.log_determinant
+
+
+@dataclass(frozen=True)
+class SearchState:
+    """A model, and where its search stands."""
+
+    model: SearchModel
+    steps: int = 0
+    phase: str = "annealing"  # then "polishing", "over"
+    batch: int = 1  # functions that may join in the next round
+    trials: int = 0
+
+
+@dataclass(frozen=True)
+class BatchSearch:
+    """The search with what a solver is told beside the problem."""
+
+    tol: float = 1e-4
+    selection: str = "gain"  # "random", "cyclic"
+    start: int | None = None  # a column to begin with
+    price: float = 0.0  # nats that a function has to be worth in the end
+    seed: int = 0
+    settings: SearchSettings = field(default_factory=SearchSettings)
+
+    def init(self, problem: Problem) -> SearchState:
+        active, alpha = started(problem)
+        start = np.zeros((problem.y.shape[1], len(active)))
+        if problem.start_weights is not None:
+            norms = problem.design.column_norms[active]
+            start = problem.start_weights[:, active] * norms
+        model = _model_at_mode(problem, problem.likelihood, active, alpha, start)
+        return SearchState(model, batch=self.settings.batch)
+
+    def resumed(self, problem: Problem, model: Model, steps: int) -> SearchState:
+        """The state of a search that goes on from another's model."""
+        at = model.active, model.prior_precision, model.mean
+        found = _model_at_mode(problem, model.likelihood, *at)
+        return SearchState(found, steps, batch=self.settings.batch)
+
+    def converged(self, problem: Problem, state: SearchState) -> bool:
+        return state.phase == "over" or interpolates(problem, state.model)
+
+    def step(self, problem: Problem, state: SearchState) -> SearchState:
+        """A trial of annealing or a round of polishing, and what follows from its gain."""
+        settings, nats = self.settings, self.tol * problem.n_observations
+        annealing = state.phase == "annealing"
+        if annealing:
+            found, joined = self._annealed(problem, state), 0
+        else:
+            found, joined = self._polished(problem, state)
+        gain = -np.inf if found is None else _gain(state.model, found)
+        if found is not None and gain > 0:
+            state = replace(state, model=found, steps=state.steps + 1)
+        if annealing:
+            trials = state.trials + 1
+            again = gain > settings.annealing_gain * nats
+            again = again and trials < settings.most_trials
+            phase = "annealing" if again else "polishing"
+            return replace(state, phase=phase, trials=trials)
+        if gain > settings.polish_gain * nats:
+            return replace(state, batch=min(settings.batch, 2 * state.batch))
+        if state.batch == 1 or joined == 0:
+            return replace(state, phase="over")
+        return replace(state, batch=max(1, min(state.batch, joined) // 4))
+
+    def _annealed(self, problem: Problem, state: SearchState) -> SearchModel | None:
+        """The model after some rounds with less noise, and its release."""
+        settings, model = self.settings, state.model
+        cold, found = _cooled(problem, model, settings.temperature)
+        most = settings.most_spent * problem.sample_weight.sum()
+        promise, steps = settings.promise * problem.n_sharing, settings.growth_steps
+        for _ in range(settings.annealing_rounds):
+            joining = self._batch(cold, state, found, promise)
+            found = self._joined(cold, found, *joining, steps, held=True)
+            if found is None or np.max(found.effective_parameters, initial=0.0) > most:
+                return None
+        if cold is not problem:
+            at = found.active, found.prior_precision, found.mean
+            found = _model_at_mode(problem, model.likelihood, *at)
+        elif noise_ceiling(problem.likelihood) is None:
+            found = replace(found, noise_precision=model.noise_precision)
+        nothing = np.empty(0, dtype=np.intp), np.empty(0)
+        return self._joined(problem, found, *nothing, settings.polish_steps)
+
+    def _polished(
+        self, problem: Problem, state: SearchState
+    ) -> tuple[SearchModel | None, int]:
+        """The model after a batch has joined, and the size of the batch."""
+        settings, model = self.settings, state.model
+        promise = settings.polish_promise * self.tol * problem.n_observations
+        joining = self._batch(problem, state, model, promise + self.price)
+        steps = settings.polish_steps
+        found = self._joined(problem, model, *joining, steps, price=self.price)
+        return found, len(joining[0])
+
+    def _batch(
+        self,
+        problem: Problem,
+        state: SearchState,
+        model: SearchModel,
+        promise: float,
+    ) -> tuple[Indices, Array]:
+        """Functions that gain and are unlike each other given the model; their α."""
+        settings, products = self.settings, model.products
+        at = model.active, model.prior_precision, model.noise_precision
+        stats = products.statistics(*at)
+        precision, gain = best_additions(problem, stats)
+        gain[model.active] = 0.0
+        if state.steps == 0 and self.start is not None and gain[self.start] > promise:
+            batch = np.array([self.start])
+            return batch, precision[batch]
+        short = self._short_list(gain, promise, state)
+        if len(model.active) and len(short):
+            copies = products.cosines(short, model.active) > COPY
+            short = short[~copies.any(axis=1)]
+        overlaps = products.overlaps(stats, short)
+        for likeness in settings.likeness:
+            unlike = _unlike(overlaps, state.batch, likeness)
+            if len(unlike) >= min(settings.few, state.batch):
+                break
+        return short[unlike], precision[short[unlike]]
+
+    def _short_list(self, gain: Array, promise: float, state: SearchState) -> Indices:
+        """Functions that promise enough, in the order in which they may join."""
+        gaining = np.flatnonzero(gain > promise)
+        if self.selection == "random":
+            gaining = generator(self.seed, state.steps).permutation(gaining)
+        elif self.selection == "gain":
+            gaining = gaining[np.argsort(-gain[gaining], kind="stable")]
+        return gaining[: self.settings.short_list * state.batch]
+
+    def _joined(
+        self,
+        problem: Problem,
+        model: SearchModel,
+        batch: Indices,
+        precision: Array,
+        steps: int,
+        *,
+        held: bool = False,
+        price: float = 0.0,
+    ) -> SearchModel | None:
+        """The model after a batch has joined and Newton's method has moved all.
+
+        None where there are no digits to tell. The noise may be held where it is.
+        """
+        active = np.concatenate([model.active, batch])
+        alpha = np.concatenate([model.prior_precision, precision])
+        products = model.products
+        while True:
+            ascent = self._ascended(problem, model, products, active, alpha, steps, held, price)
+            finer = products.finer(ascent)
+            if finer is None:
+                break
+            products = finer
+        if ascent is None:
+            return None
+        active, alpha = active[ascent.chosen], ascent.prior_precision
+        solution, beta = ascent.solution, ascent.noise_precision
+        if not problem.likelihood.conjugate:
+            at = active, alpha, solution.mean
+            return _model_at_mode(problem, model.likelihood, *at)
+        noise = log_noise(problem.likelihood, beta)
+        unit = log_density_of_unit(problem.likelihood, products.count)
+        return replace(
+            model,
+            likelihood=problem.likelihood.with_parameters(noise),
+            posterior=Posterior(active, alpha, solution.mean, solution.factor),
+            log_evidence=solution.log_evidence + unit,
+            noise_precision=beta,
+            products=products.suited(solution.condition),
+        )
+
+    def _ascended(
+        self,
+        problem: Problem,
+        model: SearchModel,
+        products: Products,
+        active: Indices,
+        alpha: Array,
+        steps: int,
+        held: bool,
+        price: float,
+    ) -> Ascent | None:
+        beta, settings = model.noise_precision, self.settings
+        least = np.full(len(active), LEAST_PRIOR_SHARE * float(beta.max()))
+        try:
+            return ascend(
+                products.moments(active),
+                alpha,
+                beta,
+                ceiling=None if held else noise_ceiling(problem.likelihood),
+                tol=settings.newton_tol,
+                most=steps,
+                least=problem.allowed(active, least),
+                damped=True,
+                price=price,
+            )
+        except np.linalg.LinAlgError:
+            return None
+
+
+def _cooled(
+    problem: Problem, model: SearchModel, temperature: float
+) -> tuple[Problem, SearchModel]:
+    """The problem with less noise, and the same model of it.
+
+    Where there is no noise, each observation counts for several instead.
+    """
+    if problem.likelihood.conjugate:
+        low = tempered(temperature, problem.n_sharing) * model.noise_precision
+        ceiling = noise_ceiling(problem.likelihood)
+        low = low if ceiling is None else np.minimum(low, ceiling)
+        return problem, replace(model, noise_precision=low)
+    cold = replace(problem, sample_weight=temperature * problem.sample_weight)
+    alpha = cold.allowed(model.active, model.prior_precision)
+    at = model.active, alpha, model.mean
+    return cold, _model_at_mode(cold, model.likelihood, *at)
+
+
+def _gain(before: SearchModel, after: SearchModel) -> float:
+    """Nats; of an evidence that is not a number there are none."""
+    gain = after.log_evidence - before.log_evidence
+    return gain if np.isfinite(gain) else -np.inf
+
+
+def _unlike(overlaps: Array, most: int, likeness: float) -> Indices:
+    """Places of functions, in turn, that are unlike all chosen before."""
+    size = np.sqrt(np.maximum(np.diagonal(overlaps, axis1=1, axis2=2), TINY))
+    unlike = np.abs(overlaps) < likeness * (size[:, :, None] * size[:, None, :])
+    unlike = unlike.all(axis=0)
+    chosen: list[int] = []
+    free = np.ones(len(unlike), dtype=bool)
+    for place in range(len(unlike)):
+        if free[place]:
+            chosen.append(place)
+            if len(chosen) == most:
+                break
+            free &= unlike[place]
+    return np.array(chosen, dtype=np.intp)
+
+
+def _model_at_mode(
+    problem: Problem,
+    likelihood: Likelihood,
+    active: Indices,
+    prior_precision: Array,
+    start: Array,
+) -> SearchModel:
+    """The model of these functions and α, its mode found from starting weights."""
+    at = active, prior_precision, start
+    mode = posterior_at_mode(problem, likelihood, *at, rough=True)
+    products: Products = Gram(problem, mode.observations)
+    return SearchModel(
+        likelihood=mode.likelihood,
+        observations=mode.observations,
+        posterior=mode.posterior,
+        log_evidence=mode.log_evidence,
+        noise_precision=mode.observations.noise_precision,
+        products=products.suited(mode.posterior.condition),
+    )
