@@ -60,6 +60,11 @@ class SearchSettings:
     temperature: float = 4.0
     annealing_rounds: int = 3
     most_trials: int = 20
+    # Wide functions around centred targets gain nothing alone. A trial from an empty
+    # model begins with one that has a broad prior: α is this share of s, or the share
+    # squared in the second such trial, and so on.
+    broader: float = 1e-3
+    most_seeded: int = 5
     promise: float = 0.5
     most_spent: float = 0.5
     # Nats for each observation, in units of tol. A trial that gains less ends annealing,
@@ -72,6 +77,7 @@ class SearchSettings:
     # and log β at which they end before.
     growth_steps: int = 2
     polish_steps: int = 10
+    closing_steps: int = 50
     newton_tol: float = 0.1
 
 
@@ -114,7 +120,7 @@ class SearchState:
 
     model: SearchModel
     steps: int = 0
-    phase: str = "annealing"  # then "polishing", "over"
+    phase: str = "annealing"  # then "polishing", "closing", "over"
     batch: int = 1  # functions that may join in the next round
     trials: int = 0
 
@@ -154,6 +160,8 @@ class BatchSearch:
         annealing = state.phase == "annealing"
         if annealing:
             found, joined = self._annealed(problem, state), 0
+        elif state.phase == "closing":
+            found, joined = self._closed(problem, state), 0
         else:
             found, joined = self._polished(problem, state)
         gain = -np.inf if found is None else _gain(state.model, found)
@@ -161,19 +169,25 @@ class BatchSearch:
             state = replace(state, model=found, steps=state.steps + 1)
         if annealing:
             trials = state.trials + 1
-            again = gain > settings.annealing_gain * nats
+            stuck = len(state.model.active) == 0 and trials <= settings.most_seeded
+            again = stuck or gain > settings.annealing_gain * nats
             again = again and trials < settings.most_trials
             phase = "annealing" if again else "polishing"
             return replace(state, phase=phase, trials=trials)
+        if state.phase == "closing":
+            more = gain > settings.polish_promise * nats
+            return replace(state, phase="closing" if more else "over")
         if gain > settings.polish_gain * nats:
             return replace(state, batch=min(settings.batch, 2 * state.batch))
         if state.batch == 1 or joined == 0:
-            return replace(state, phase="over")
+            return replace(state, phase="closing")
         return replace(state, batch=max(1, min(state.batch, joined) // 4))
 
     def _annealed(self, problem: Problem, state: SearchState) -> SearchModel | None:
         """The model after some rounds with less noise, and its release."""
         settings, model = self.settings, state.model
+        if len(model.active) == 0 and state.trials:
+            model = self._seeded(problem, model, settings.broader**state.trials)
         cold, found = _cooled(problem, model, settings.temperature)
         most = settings.most_spent * problem.sample_weight.sum()
         promise, steps = settings.promise * problem.n_sharing, settings.growth_steps
@@ -200,6 +214,30 @@ class BatchSearch:
         steps = settings.polish_steps
         found = self._joined(problem, model, *joining, steps, price=self.price)
         return found, len(joining[0])
+
+    def _seeded(
+        self, problem: Problem, model: SearchModel, share: float
+    ) -> SearchModel:
+        """The empty model with the best function there is, of a broad prior."""
+        at = model.active, model.prior_precision, model.noise_precision
+        stats = model.products.statistics(*at)
+        S, Q = stats.sparsity, stats.quality
+        usable = np.all(stats.least_sparsity < S, axis=0)
+        ratio = np.sum(Q**2 / np.where(usable, S, np.inf), axis=0)
+        seed = self.start if self.start is not None else problem.bias
+        active = np.array([int(ratio.argmax()) if seed is None else seed])
+        alpha = problem.allowed(active, share * S[:, active].mean(axis=0))
+        mean = np.zeros((len(model.mean), 1))
+        one = np.ones((len(model.posterior.factor), 1, 1))
+        seeded = Posterior(active, alpha, mean, one)
+        products = model.products.suited(1 / share)
+        return replace(model, posterior=seeded, products=products)
+
+    def _closed(self, problem: Problem, state: SearchState) -> SearchModel | None:
+        """The model with all hyperparameters at their maximum, no function joining."""
+        nothing = np.empty(0, dtype=np.intp), np.empty(0)
+        steps = self.settings.closing_steps
+        return self._joined(problem, state.model, *nothing, steps, tol=self.tol)
 
     def _batch(
         self,
@@ -247,6 +285,7 @@ class BatchSearch:
         *,
         held: bool = False,
         price: float = 0.0,
+        tol: float | None = None,
     ) -> SearchModel | None:
         """The model after a batch has joined and Newton's method has moved all.
 
@@ -256,7 +295,7 @@ class BatchSearch:
         alpha = np.concatenate([model.prior_precision, precision])
         products = model.products
         while True:
-            ascent = self._ascended(problem, model, products, active, alpha, steps, held, price)
+            ascent = self._ascended(problem, model, products, active, alpha, steps, held, price, tol)
             finer = products.finer(ascent)
             if finer is None:
                 break
@@ -289,6 +328,7 @@ class BatchSearch:
         steps: int,
         held: bool,
         price: float,
+        tol: float | None,
     ) -> Ascent | None:
         beta, settings = model.noise_precision, self.settings
         least = np.full(len(active), LEAST_PRIOR_SHARE * float(beta.max()))
@@ -298,7 +338,7 @@ class BatchSearch:
                 alpha,
                 beta,
                 ceiling=None if held else noise_ceiling(problem.likelihood),
-                tol=settings.newton_tol,
+                tol=tol or settings.newton_tol,
                 most=steps,
                 least=problem.allowed(active, least),
                 damped=True,
