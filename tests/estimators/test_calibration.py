@@ -68,6 +68,14 @@ class TestColumns:
             rtol=1e-6,
         )
 
+    def test_few_rows_that_differ_are_few_however_often_they_count(self):
+        X, y = np.random.default_rng(0).random((9, 30)), np.arange(9) % 3
+        weighted = RVC(kernel=None).fit(X, y, sample_weight=np.full(9, 2.0))
+        repeated = RVC(kernel=None).fit(np.tile(X, (2, 1)), np.tile(y, 2))
+
+        assert weighted.calibration_.method == repeated.calibration_.method
+        assert_allclose(repeated.predict_proba(X), weighted.predict_proba(X), rtol=1e-6)
+
     def test_few_columns_of_many_rows_need_no_folds(self):
         known, _ = line(0, n_rows=400, n_features=6)
 

@@ -72,7 +72,7 @@ def numbers(n_rows, seed=0):
         (RVR(kernel_learning="adaptive"), numbers, 20_000),
         (RVR(partition="split-merge"), numbers, 20_000),
     ],
-    ids=str,
+    ids=["mrvm2", "softmax", "top down", "Adaptive", "adaptive", "split-merge"],
 )
 def test_half_a_second(model, made, n_rows):
     """They would take a minute without a limit. The bound is for slow machines."""

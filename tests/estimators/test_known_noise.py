@@ -96,6 +96,7 @@ def test_units_do_not_matter(scale):
     assert_allclose(scaled.log_evidence_, expected, rtol=1e-9)
 
 
+@pytest.mark.filterwarnings("ignore:the 90 % intervals cover:relvec.FitWarning")
 def test_a_width_is_learned_with_the_noise_that_is_known():
     """Rows of much noise are told apart from rows of little: errors are halved."""
     std = np.where(np.arange(N) % 2, 0.02, 1.0)
@@ -152,6 +153,7 @@ def test_blocks_have_no_place_for_it():
         RVR().fit(blocks, y_std=STD)
 
 
+@pytest.mark.filterwarnings("ignore:the 90 % intervals cover:relvec.FitWarning")
 def test_metadata_is_routed():
     """By the signature of ``fit``: folds have their part of it."""
     with sklearn.config_context(enable_metadata_routing=True):

@@ -183,6 +183,7 @@ def test_probabilities_are_calibrated_and_agree_with_decisions(method):
     np.testing.assert_array_equal(model.predict(new), model.decision_function(new) > 0)
 
 
+@pytest.mark.filterwarnings("ignore:the log loss of the 200 training rows")
 def test_pure_noise_has_the_frequencies_for_probabilities(rng):
     y = (rng.random(200) < 0.3).astype(int)
     model = LSSVC(C=100.0, gamma=50.0).fit(rng.normal(size=(200, 2)), y)

@@ -134,14 +134,16 @@ def test_rows_are_validated_once(monkeypatch, mode):
 
 def test_the_time_is_shared(monkeypatch):
     """Each has an equal part of what those before it have left."""
-    parts = []
-    share = Deadline.share
+    shares, share = [], Deadline.share
     monkeypatch.setattr(
-        Deadline, "share", lambda self, n: parts.append(n) or share(self, n)
+        Deadline,
+        "share",
+        lambda self, n: shares.append((self.at, n)) or share(self, n),
     )
     with pytest.warns(ConvergenceWarning, match="max_seconds"):
         model = RVC(multi_class="ovo", max_seconds=1e-6).fit(X, Y)
-    assert parts == [3, 2, 1]
+    # Each fit shares out its own part, too.
+    assert [n for at, n in shares if at == shares[0][0]] == [3, 2, 1]
     assert all(one.status_ is Status.MAX_SECONDS for one in model.estimators_)
 
 

@@ -451,6 +451,7 @@ def test_a_name_is_an_object_with_its_defaults(name):
     assert as_partition(name) == SETTINGS[name]()
 
 
+@pytest.mark.filterwarnings("ignore:the 90 % intervals cover:relvec.FitWarning")
 def test_the_noise_is_that_of_all_rows():
     """(4.2.3.1), by hand: not that of the few rows of the last set."""
     partition = SplitMerge(rows="partition", noise_from="all", polish=False)
@@ -522,6 +523,7 @@ def test_rows_of_weight_zero_in_blocks(task, partition):
     assert_array_equal(model.relevance_, np.flatnonzero(there)[expected.relevance_])
 
 
+@pytest.mark.filterwarnings("ignore:the 90 % intervals cover:relvec.FitWarning")
 @pytest.mark.parametrize("partition", NAMES)
 def test_blocks_of_which_few_rows_count(partition):
     """A dozen of them."""

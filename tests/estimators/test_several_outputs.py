@@ -81,6 +81,7 @@ def test_noise_of_every_output():
     assert np.all(errors(model, X, functions) < 0.7 * NOISE + 0.05)
 
 
+@pytest.mark.filterwarnings("ignore:the 90 % intervals cover:relvec.FitWarning")
 def test_independent_outputs_are_models_by_themselves():
     X, y, _ = problem(40, 2)
     model = RVR(outputs="independent").fit(X, y)
@@ -176,6 +177,7 @@ def test_a_search_that_goes_on_has_nothing_left_to_do():
     assert model.fit(X, y).predict(X).shape == (80, 3)
 
 
+@pytest.mark.filterwarnings("ignore:the 90 % intervals cover:relvec.FitWarning")
 @pytest.mark.parametrize(
     "params",
     [
@@ -224,6 +226,7 @@ def test_what_several_outputs_have_not(params, message):
     assert not hasattr(model, "model_")
 
 
+@pytest.mark.filterwarnings("ignore:the 90 % intervals cover:relvec.FitWarning")
 @pytest.mark.parametrize(
     "params",
     [

@@ -52,6 +52,7 @@ class TestVariational:
 
         assert 0.88 < np.mean(covered) < 0.92
 
+    @pytest.mark.filterwarnings("ignore:the 90 % intervals cover:relvec.FitWarning")
     def test_the_predictive_distribution_is_students(self):
         X, y = noisy_sinc(12, seed=0)
         prior = Hyperprior(c=1.5, d=0.01)
@@ -132,6 +133,7 @@ class TestSettings:
         assert set((moved + 2) % 4) == {0}  # differences begin with the second step
         assert model.status_ is Status.CONVERGED
 
+    @pytest.mark.filterwarnings("ignore:the 90 % intervals cover:relvec.FitWarning")
     def test_a_low_threshold_leaves_the_constant_model(self):
         X, y = noisy_sinc(40, seed=3)
         with pytest.warns(UserWarning, match="no basis function explains"):

@@ -106,3 +106,8 @@ def test_most_votes_win_and_odds_break_ties(n_classes, size):
 
 def test_even_odds_are_a_vote_for_the_first():
     assert voted(np.zeros((1, 3)), 3).tolist() == [[2, 1, 0]]
+
+
+def test_odds_that_are_rounding_are_even():
+    decision = voted(np.array([[1e-73, 1e-81, 1e-73], [0.0, 0.0, 0.0]]), 3)
+    assert np.argmax(decision, axis=1).tolist() == [0, 0]

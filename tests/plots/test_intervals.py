@@ -16,7 +16,7 @@ X, Y = noisy_sinc(60, seed=0)
 MODEL = RVR(gamma=0.1).fit(X, Y)
 WIDE = np.random.default_rng(0).uniform(-2, 2, size=(50, 3))
 TARGETS = np.sin(2 * WIDE[:, 0]) + 0.1 * WIDE[:, 1]
-SEVERAL = RVR(gamma=0.3, noise_variance=0.01).fit(WIDE, TARGETS)
+SEVERAL = RVR(gamma=0.3).fit(WIDE, TARGETS)
 draw = PredictiveIntervalDisplay.from_estimator
 
 

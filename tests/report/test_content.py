@@ -37,6 +37,7 @@ def test_scores_are_of_rows_held_out(numbers, report_of_numbers):
     assert table.rows[0][1:3] == pytest.approx((error, guess), rel=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore:the 90 % intervals cover:relvec.FitWarning")
 def test_a_feature_may_be_called_weight():
     """And like whatever else a table of vectors has: its cells replace nothing."""
     names = ["weight", "row", "observed y"]

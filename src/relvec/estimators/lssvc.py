@@ -202,5 +202,6 @@ class LSSVC(ClassifierMixin, LeastSquaresMachine):
         ndarray of shape (n_samples,)
             Class labels.
         """
-        f = self.model_.values(self._checked(X))
+        rows = self._checked(X)
+        f = self.model_.values(rows)
         return self.model_.family.predictive(f, np.zeros_like(f)).predicted

@@ -36,6 +36,7 @@ from relvec.export.special import (
 from relvec.likelihoods.averages import scattered
 from relvec.likelihoods.logistic_integral import kolmogorov_rule
 from relvec.modelling.families import Doubt
+from relvec.precision import ROUNDING
 from relvec.typing import Array
 
 # Of a grid, in units of the smallest deviation, and how far beyond means it reaches:
@@ -178,7 +179,7 @@ def pairs_coupled(p: list[Expression], n_classes: int) -> Expression:
 def votes(odds: Expression, n_classes: int) -> Expression:
     """Votes (K,) from log odds (pairs,), as ``relvec.modelling.coupling.voted``."""
     first, second = (np.eye(n_classes)[side] for side in np.triu_indices(n_classes, 1))
-    lost = if_negative(-odds, 0.0, 1.0)
+    lost = if_negative(ROUNDING - odds, 0.0, 1.0)
     counted = matmul(lost, first - second) + second.sum(axis=0)
     confidence = matmul(odds, second - first)
     size = elementwise("absolute", confidence)

@@ -36,7 +36,7 @@ from relvec.modelling.pairwise import Fit
 from relvec.modelling.specification import Specification
 from relvec.modelling.surroundings import Surroundings
 from relvec.modelling.training_set import TrainingSet
-from relvec.typing import Array, Indices
+from relvec.typing import AnyArray, Array, Indices
 
 # That are left out, for the sake of time: their mean square is known to 2 %.
 _MOST_ROWS = 5000
@@ -54,7 +54,7 @@ _FOLDS = 5
 # two folds of many rows are enough.
 _ENOUGH_ROWS = 500
 _LEAST_SHARE = 0.05  # of the rows, that a selection may explain of pure noise
-_FEWEST_ROWS = 10  # two in each fold
+_FEWEST_ROWS = 10  # that differ, two in each fold
 _DRAW = 12  # of the random numbers by which rows are put into folds
 
 
@@ -210,9 +210,11 @@ def _selection_matters(
     """Whether the choice of functions has explained noise that closed forms miss."""
     rows, groups = data.rows, len(model.basis.groups)
     ended = model.status in {Status.MAX_SECONDS, Status.STOPPED}
-    if ended or not rows.in_memory or len(rows) < _FEWEST_ROWS:
+    if ended or not rows.in_memory:
         return False
     if spec.centres.at_rows and groups == 1:
+        return False
+    if _numbers_of_rows(data.table)[-1] + 1 < _FEWEST_ROWS:
         return False
     n_candidates = groups * len(spec.centres.of(rows)[1])
     chosen = len(model.indices)
@@ -282,12 +284,17 @@ def _left_out_by_folds(
 
 def _folds(data: TrainingSet) -> Indices:
     """The number of each row's fold; equal rows, which are neighbours, share one."""
-    X = data.table
-    group = np.arange(len(X))
-    if X.dtype != object:
-        group[1:] = np.cumsum(np.any(X[1:] != X[:-1], axis=1))
+    number = _numbers_of_rows(data.table)
     drawing = generator(data.rows.seed, _DRAW)
-    return np.asarray(drawing.permutation(int(group[-1]) + 1) % _FOLDS)[group]
+    return np.asarray(drawing.permutation(int(number[-1]) + 1) % _FOLDS)[number]
+
+
+def _numbers_of_rows(X: AnyArray) -> Indices:
+    """From zero on; of equal rows, which are neighbours, the same."""
+    number = np.arange(len(X))
+    if X.dtype != object:
+        number[1:] = np.cumsum(np.any(X[1:] != X[:-1], axis=1))
+    return number
 
 
 def _with_more_noise(

@@ -11,6 +11,7 @@ from relvec.basis import blocks
 from relvec.modelling.predictive import ClassDistribution, ClassVotes
 from relvec.parameters import check_choice
 from relvec.parametric import Parametric
+from relvec.precision import ROUNDING
 from relvec.typing import AnyArray, Array, Indices
 
 ONE_AGAINST = ("ovr", "ovo")
@@ -136,13 +137,13 @@ def coupling_for(multi_class: str | OneAgainstOne, labels: AnyArray) -> Coupling
 def voted(odds: Array, n_classes: int) -> Array:
     """Votes (N, K) from log odds (N, pairs) of each pair's second class.
 
-    Even odds are a vote for the first. To the votes of a class a number between -1/3
-    and 1/3 is added that rises with the sum of its log odds, so that it tells apart
-    what has equally many votes and nothing else, as in scikit-learn's
-    ``OneVsOneClassifier``.
+    Odds that are even, but for rounding, are a vote for the first. To the votes of a
+    class a number between -1/3 and 1/3 is added that rises with the sum of its log
+    odds, so that it tells apart what has equally many votes and nothing else, as in
+    scikit-learn's ``OneVsOneClassifier``.
     """
     first, second = (np.eye(n_classes)[side] for side in np.triu_indices(n_classes, 1))
-    won = (odds > 0).astype(np.float64)
+    won = (odds > ROUNDING).astype(np.float64)
     votes = won @ second + (1 - won) @ first
     confidence = odds @ (second - first)
     return np.asarray(votes + confidence / (3 * (np.abs(confidence) + 1)))
