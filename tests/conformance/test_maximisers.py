@@ -185,9 +185,7 @@ def test_a_rescaled_column_changes_nothing(make, name):
     )
 
 
-@pytest.mark.parametrize(
-    "name", ["sequential", "batches", *FIXED_POINTS, *POLISHED]
-)
+@pytest.mark.parametrize("name", ["sequential", "batches", *FIXED_POINTS, *POLISHED])
 def test_a_permuted_dictionary_gives_the_same_model(make, name, rng):
     """For those that do not depend on the order."""
     drawn, plain = make(), fit_of(make, name)

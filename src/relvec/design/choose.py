@@ -45,6 +45,7 @@ def choose_design(kind: str, dictionary: Dictionary) -> ChosenDesign | None:
     share = _IN_BLOCKS / (1 + available_threads())
     entries = int(min(BLOCK_ENTRIES, dictionary.budget.bytes * share / 8))
     rows = replace(dictionary.rows, entries=max(entries, 1))
+    kind = "auto" if kind in DEPRECATED_DESIGNS else kind
     return _KINDS[kind](replace(dictionary, rows=rows))
 
 
@@ -110,6 +111,8 @@ _KINDS: dict[str, Callable[[Dictionary], ChosenDesign | None]] = {
     "streamed": _streamed,
 }
 DESIGNS = tuple(_KINDS)
+# Values that have lost their meaning and now mean "auto".
+DEPRECATED_DESIGNS = ("low-rank",)
 
 
 def _dense_numbers(n_rows: int, n_basis: int) -> float:

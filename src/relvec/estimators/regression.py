@@ -62,13 +62,12 @@ default="sequential"
         How the evidence is maximised: function by function, or by one of the classic
         iterations that begin with all functions and prune them, for small data. A
         :class:`BottomUp` is the first with its settings, a :class:`TopDown` another.
-    design : {"auto", "dense", "sparse", "low-rank", "streamed"}, default="auto"
+    design : {"auto", "dense", "sparse", "streamed"}, default="auto"
         How the dictionary is held: as a matrix, as a sparse one for kernels of finite
-        support, or not at all. It is then searched by parts, for a Gaussian likelihood
-        through its low rank where it has one: ``"low-rank"`` insists on one, and
-        ``"streamed"`` keeps as little as possible from one pass over the rows to the
-        next. ``"auto"`` chooses by shape, kernel and ``memory_budget``, and says so
-        with ``verbose=1``.
+        support, or not at all. It is then searched on some rows and candidates first,
+        and ``"streamed"`` keeps as little as possible from one pass over the rows to
+        the next. ``"auto"`` chooses by shape, kernel and ``memory_budget``, and says so
+        with ``verbose=1``. ``"low-rank"`` is deprecated and means ``"auto"``.
     candidates : {"auto", "all"}, int or array of shape (n_centres, n_features), \
 default="auto"
         Where kernel functions may be centred: on all training rows, on so many drawn

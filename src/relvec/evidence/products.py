@@ -34,7 +34,13 @@ from relvec.evidence.noise_units import NoiseUnits, tempered
 from relvec.evidence.selection import addition_gain, best_precision
 from relvec.likelihoods import PseudoObservations
 from relvec.linalg import Reflections, cholesky, rotated, solve_lower
-from relvec.precision import DIFFERENCE_LIMIT, LEAST_PRIOR_SHARE, LEAST_SHARE, ROUNDING, dependent_share
+from relvec.precision import (
+    DIFFERENCE_LIMIT,
+    LEAST_PRIOR_SHARE,
+    LEAST_SHARE,
+    ROUNDING,
+    dependent_share,
+)
 from relvec.typing import Array, Indices
 
 # Columns up to which products of all pairs are computed at once: it takes less time
@@ -251,9 +257,7 @@ def improving_columns(
     return columns, Moments(gram, target[:, columns], squares, count)
 
 
-def best_additions(
-    problem: Problem, stats: CandidateStatistics
-) -> tuple[Array, Array]:
+def best_additions(problem: Problem, stats: CandidateStatistics) -> tuple[Array, Array]:
     """The best α of every function that joins alone, and what it gains."""
     usable = (stats.least_sparsity < stats.sparsity).all(axis=0)
     S = np.where(usable, stats.sparsity, 1.0)
@@ -325,8 +329,12 @@ class Orthonormal(Products):
         for output, beta in enumerate(np.sqrt(noise)):
             own = slice(None) if len(noise) == 1 else slice(output, output + 1)
             inside, outside = (target[:, own] for target in targets)
-            stacked = np.vstack([beta * self._parts[:, active] * root, np.eye(len(root))])
-            beyond = Reflections.of(stacked).beyond(beta * np.hstack([self._parts, inside]))
+            stacked = np.vstack(
+                [beta * self._parts[:, active] * root, np.eye(len(root))]
+            )
+            beyond = Reflections.of(stacked).beyond(
+                beta * np.hstack([self._parts, inside])
+            )
             part, of_target = beyond[:, : len(squares)], beyond[:, len(squares) :]
             sparsity.append(np.einsum("rm,rm->m", part, part) + beta**2 * squares)
             quality.append(of_target.T @ part + beta**2 * (outside.T @ self._left))

@@ -295,7 +295,9 @@ class BatchSearch:
         alpha = np.concatenate([model.prior_precision, precision])
         products = model.products
         while True:
-            ascent = self._ascended(problem, model, products, active, alpha, steps, held, price, tol)
+            ascent = self._ascended(
+                problem, model, products, active, alpha, steps, held, price, tol
+            )
             finer = products.finer(ascent)
             if finer is None:
                 break

@@ -1,5 +1,6 @@
 """The ways to maximise the evidence, by name or with settings."""
 
+import warnings
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -39,11 +40,11 @@ class BottomUp(Solver):
 
     Parameters
     ----------
-    schedule : {"pool", "greedy"}, default="pool"
-        Whether each pass over the candidates lets many of them join a pool, where all
-        is searched at once, or only the best one, as the paper has it: slow, for
-        teaching and reference. With "pool" large problems are searched by parts, some
-        rows and candidates at a time.
+    schedule : {"batch", "greedy"}, default="batch"
+        Whether a pass over the candidates adds a batch of functions to the model, or
+        takes a single action, as the paper has it: slow, for teaching and reference.
+        With "batch" large problems are searched on some rows and candidates first.
+        "pool", the default of version 0.2, now means "batch" and is deprecated.
     selection : {"gain", "random", "cyclic"}, default="gain"
         Which function to act on: the one with the greatest gain in evidence, a random
         one, or the next in order, among those that gain.
@@ -52,8 +53,8 @@ class BottomUp(Solver):
         targets, or from the constant, unless it gains nothing, as it rarely does where
         targets are centred.
     noise_interval : int, default=10
-        Single actions from one estimate of the noise to the next, with "greedy". A pool
-        estimates it in every round.
+        Single actions from one estimate of the noise to the next, with "greedy". With
+        "batch" the noise is estimated together with all prior precisions.
 
     Examples
     --------
@@ -65,13 +66,21 @@ class BottomUp(Solver):
     True
     """
 
-    schedule: str = "pool"
+    schedule: str = "batch"
     selection: str = "gain"
     init: str = "projection"
     noise_interval: int = 10
 
     def __post_init__(self) -> None:
-        check_choice("schedule", self.schedule, ("pool", "greedy"))
+        if self.schedule == "pool":
+            warnings.warn(
+                "schedule='pool' is deprecated: pools are gone, and the search adds "
+                "batches of functions. Use schedule='batch', the default",
+                FutureWarning,
+                stacklevel=3,
+            )
+        else:
+            check_choice("schedule", self.schedule, ("batch", "greedy"))
         check_choice("selection", self.selection, ("gain", "random", "cyclic"))
         check_choice("init", self.init, ("projection", "bias"))
         check_count("noise_interval", self.noise_interval)
@@ -109,7 +118,7 @@ class BottomUp(Solver):
 
     @property
     def selective(self) -> bool:
-        return self.schedule == "pool"
+        return self.schedule != "greedy"
 
     @property
     def noise_settings(self) -> list[str]:

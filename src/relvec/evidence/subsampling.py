@@ -203,7 +203,9 @@ class SubsampledSearch:
         known = _Known.of(problem, None, digits=True)
         n_rows, n_basis = problem.design.shape
         few = problem.likelihood.conjugate and n_basis <= self.settings.fresh
-        small = n_rows * n_basis <= min(self.settings.small, problem.design.most_entries)
+        small = n_rows * n_basis <= min(
+            self.settings.small, problem.design.most_entries
+        )
         if small or few:
             part = _rows_of(problem, known, np.arange(n_basis), None)
             if not small:
@@ -225,7 +227,9 @@ class SubsampledSearch:
         digits = not isinstance(state.inner.model.products, Orthonormal)
         known = _Known.of(problem, state.model, digits=digits)
         enough = self.settings.enough * self.search.tol * problem.n_observations
-        if state.all_rows and (state.part.whole or (state.looked and state.gain <= enough)):
+        if state.all_rows and (
+            state.part.whole or (state.looked and state.gain <= enough)
+        ):
             part = state.part
             begun = known.begun(part.problem, problem, part.columns)
             part = replace(part, problem=begun)
@@ -255,9 +259,7 @@ class SubsampledSearch:
             part = self._reduced(problem, known, part)
         return self._begun(problem, part, taken + room, all_rows=all_rows, last=False)
 
-    def _room(
-        self, problem: Problem, known: _Known, n_known: int, n_rows: int
-    ) -> int:
+    def _room(self, problem: Problem, known: _Known, n_known: int, n_rows: int) -> int:
         """Fresh candidates of a part of so many rows."""
         settings, count = self.settings, self.settings.fresh
         if problem.likelihood.conjugate and known.well_conditioned:
@@ -266,14 +268,14 @@ class SubsampledSearch:
             count = max(count, min(room, wanted))
         return max(settings.fewest, min(count, problem.design.most_columns - n_known))
 
-    def _reduced(
-        self, problem: Problem, known: _Known, part: Subproblem
-    ) -> Subproblem:
+    def _reduced(self, problem: Problem, known: _Known, part: Subproblem) -> Subproblem:
         """On as few rows as stand for all, of columns that gain beside the model."""
         tuned = self.search.settings
         begun, alike = np.isfinite(known.precision).any(), _share_rows(problem)
         if known.well_conditioned and begun and alike and not part.whole:
-            return _in_gram_form(part, *improving_columns(part.problem, tuned.temperature, tuned.promise))
+            return _in_gram_form(
+                part, *improving_columns(part.problem, tuned.temperature, tuned.promise)
+            )
         n_rows, n_columns = part.problem.design.shape
         many = n_rows > self.settings.worth_turning * n_columns
         if many or not part.problem.design.held:
@@ -347,9 +349,7 @@ def _in_gram_form(part: Subproblem, chosen: Indices, moments: Moments) -> Subpro
     return _on_rows(narrow, _stand_in(problem, moments, unit_norms))
 
 
-def _on_rows(
-    part: Subproblem, rows: tuple[DesignMatrix, Array, Array]
-) -> Subproblem:
+def _on_rows(part: Subproblem, rows: tuple[DesignMatrix, Array, Array]) -> Subproblem:
     """The same with these rows in place of its own."""
     design, y, weight = rows
     problem = replace(part.problem, design=design, y=y, sample_weight=weight)
