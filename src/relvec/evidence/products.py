@@ -6,9 +6,9 @@ the model, T = ΦᵀC⁻¹Φ; and the moments of some columns, from which the Ga
 these follows.
 
 This is the one place that knows about digits. Inner products of columns (``Gram``) are
-quick, and lose as many digits as the model is badly conditioned. Where too few are left,
-the columns that were ever in the model become an orthonormal basis (``Orthonormal``),
-in which nothing is squared:
+quick, and lose as many digits as the model is badly conditioned. Where too few are
+left, the columns that were ever in the model become an orthonormal basis
+(``Orthonormal``), in which nothing is squared:
 
     φ = Qp + e,  QᵀQ = I,  Qᵀe = 0      S = β(|e|² + pᵀ(I − H)p),   Hᵢ in [0, 1]
 
@@ -163,7 +163,7 @@ class Gram(Products):
         noise, unit = self._scales(noise_precision)
         target = unit[:, None] * self.target
         products = self.cross(active), self.squared_norms, target
-        return _given_model(active, prior_precision, noise, *products)
+        return _given_model(active, prior_precision, noise, products)
 
     def overlaps(self, stats: CandidateStatistics, chosen: Indices) -> Array:
         own = stats.parts[:, :, chosen]
@@ -198,11 +198,10 @@ def _given_model(
     active: Indices,
     prior_precision: Array,
     noise_precision: Array,
-    cross: Array,
-    squared_norms: Array,
-    target: Array,
+    products: tuple[Array, Array, Array],
 ) -> CandidateStatistics:
-    """By inner products: of the model's columns with all, (K or 1, n, M), and others."""
+    """By inner products: ΦₐᵀWΦ (K or 1, n, M), diag(ΦᵀWΦ) and ΦᵀWt̂ of all columns."""
+    cross, squared_norms, target = products
     beta, root = noise_precision[:, None], 1 / np.sqrt(prior_precision)
     inner = cross[:, :, active] * (beta[:, :, None] * np.outer(root, root))
     inner.reshape(len(inner), -1)[:, :: len(active) + 1] += 1
@@ -238,7 +237,7 @@ def improving_columns(
     if problem.likelihood.unit is not None:
         noise, unit = np.ones(1), np.sqrt([tempered(temperature, problem.n_sharing)])
     scaled = unit[:, None] * target
-    stats = _given_model(active, alpha, noise, cross, norms, scaled)
+    stats = _given_model(active, alpha, noise, (cross, norms, scaled))
     gain = best_additions(problem, stats)[1]
     chosen = gain > promise * problem.n_sharing
     chosen[active] = True

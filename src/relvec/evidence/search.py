@@ -49,14 +49,15 @@ class SearchSettings:
     """
 
     batch: int = 32  # functions that may join in a round
-    # |cosine| that two functions of a batch stay below, given the model. Wide functions
-    # are all alike and are needed together: where few are unlike, they may be more alike.
+    # |cosine| that two functions of a batch stay below, given the model. Wide
+    # functions are all alike and needed together: where few are unlike, more alike ones
+    # join.
     likeness: tuple[float, ...] = (0.7, 0.95, 0.999)
     few: int = 8
     short_list: int = 8  # candidates looked at for each function of a batch
-    # Annealing: by which the noise precision is multiplied, or the weights of rows where
-    # there is no noise; rounds until its release; trials at most; nats that a function
-    # has to promise; share of the observations that weights may spend.
+    # Annealing: by which the noise precision is multiplied, or the weights of rows
+    # where there is no noise; rounds until its release; trials at most; nats that a
+    # function has to promise; share of the observations that weights may spend.
     temperature: float = 4.0
     annealing_rounds: int = 3
     most_trials: int = 20
@@ -71,7 +72,7 @@ class SearchSettings:
     # a round that gains less makes the next batch smaller, and a function that promises
     # less is not looked at in the end.
     annealing_gain: float = 30.0
-    polish_gain: float = 1.0
+    polish_gain: float = 3.0
     polish_promise: float = 0.1
     # Newton steps while functions are still joining and later, and the change of log α
     # and log β at which they end before.
@@ -115,6 +116,16 @@ class SearchModel:
 
 
 @dataclass(frozen=True)
+class _Newton:
+    """How far Newton's method goes after a batch has joined."""
+
+    steps: int
+    tol: float
+    noise_held: bool = False
+    price: float = 0.0  # nats that a function has to be worth
+
+
+@dataclass(frozen=True)
 class SearchState:
     """A model, and where its search stands."""
 
@@ -155,19 +166,25 @@ class BatchSearch:
         return state.phase == "over" or interpolates(problem, state.model)
 
     def step(self, problem: Problem, state: SearchState) -> SearchState:
-        """A trial of annealing or a round of polishing, and what follows from its gain."""
-        settings, nats = self.settings, self.tol * problem.n_observations
-        annealing = state.phase == "annealing"
-        if annealing:
-            found, joined = self._annealed(problem, state), 0
-        elif state.phase == "closing":
-            found, joined = self._closed(problem, state), 0
-        else:
+        """A trial of annealing or a round of polishing, and what its gain leads to."""
+        joined = 0
+        if state.phase == "annealing":
+            found = self._annealed(problem, state)
+        elif state.phase == "polishing":
             found, joined = self._polished(problem, state)
+        else:
+            found = self._closed(problem, state)
         gain = -np.inf if found is None else _gain(state.model, found)
         if found is not None and gain > 0:
             state = replace(state, model=found, steps=state.steps + 1)
-        if annealing:
+        return self._following(problem, state, gain, joined)
+
+    def _following(
+        self, problem: Problem, state: SearchState, gain: float, joined: int
+    ) -> SearchState:
+        """The state after a step of so much gain, by a batch of so many functions."""
+        settings, nats = self.settings, self.tol * problem.n_observations
+        if state.phase == "annealing":
             trials = state.trials + 1
             stuck = len(state.model.active) == 0 and trials <= settings.most_seeded
             again = stuck or gain > settings.annealing_gain * nats
@@ -177,7 +194,8 @@ class BatchSearch:
         if state.phase == "closing":
             more = gain > settings.polish_promise * nats
             return replace(state, phase="closing" if more else "over")
-        if gain > settings.polish_gain * nats:
+        enough = settings.polish_gain if state.batch > 1 else 1.0
+        if gain > enough * nats:
             return replace(state, batch=min(settings.batch, 2 * state.batch))
         if state.batch == 1 or joined == 0:
             return replace(state, phase="closing")
@@ -188,21 +206,23 @@ class BatchSearch:
         settings, model = self.settings, state.model
         if len(model.active) == 0 and state.trials:
             model = self._seeded(problem, model, settings.broader**state.trials)
-        cold, found = _cooled(problem, model, settings.temperature)
+        cold, trial = _cooled(problem, model, settings.temperature)
         most = settings.most_spent * problem.sample_weight.sum()
-        promise, steps = settings.promise * problem.n_sharing, settings.growth_steps
+        promise = settings.promise * problem.n_sharing
+        few = _Newton(settings.growth_steps, settings.newton_tol, noise_held=True)
         for _ in range(settings.annealing_rounds):
-            joining = self._batch(cold, state, found, promise)
-            found = self._joined(cold, found, *joining, steps, held=True)
+            joining = self._batch(cold, state, trial, promise)
+            found = _joined(cold, trial, joining, few)
             if found is None or np.max(found.effective_parameters, initial=0.0) > most:
                 return None
+            trial = found
         if cold is not problem:
-            at = found.active, found.prior_precision, found.mean
-            found = _model_at_mode(problem, model.likelihood, *at)
+            at = trial.active, trial.prior_precision, trial.mean
+            trial = _model_at_mode(problem, model.likelihood, *at)
         elif noise_ceiling(problem.likelihood) is None:
-            found = replace(found, noise_precision=model.noise_precision)
-        nothing = np.empty(0, dtype=np.intp), np.empty(0)
-        return self._joined(problem, found, *nothing, settings.polish_steps)
+            trial = replace(trial, noise_precision=model.noise_precision)
+        newton = _Newton(settings.polish_steps, settings.newton_tol)
+        return _joined(problem, trial, _NOTHING, newton)
 
     def _polished(
         self, problem: Problem, state: SearchState
@@ -211,9 +231,8 @@ class BatchSearch:
         settings, model = self.settings, state.model
         promise = settings.polish_promise * self.tol * problem.n_observations
         joining = self._batch(problem, state, model, promise + self.price)
-        steps = settings.polish_steps
-        found = self._joined(problem, model, *joining, steps, price=self.price)
-        return found, len(joining[0])
+        newton = _Newton(settings.polish_steps, settings.newton_tol, price=self.price)
+        return _joined(problem, model, joining, newton), len(joining[0])
 
     def _seeded(
         self, problem: Problem, model: SearchModel, share: float
@@ -235,9 +254,8 @@ class BatchSearch:
 
     def _closed(self, problem: Problem, state: SearchState) -> SearchModel | None:
         """The model with all hyperparameters at their maximum, no function joining."""
-        nothing = np.empty(0, dtype=np.intp), np.empty(0)
-        steps = self.settings.closing_steps
-        return self._joined(problem, state.model, *nothing, steps, tol=self.tol)
+        newton = _Newton(self.settings.closing_steps, self.tol, price=self.price)
+        return _joined(problem, state.model, _NOTHING, newton)
 
     def _batch(
         self,
@@ -275,79 +293,70 @@ class BatchSearch:
             gaining = gaining[np.argsort(-gain[gaining], kind="stable")]
         return gaining[: self.settings.short_list * state.batch]
 
-    def _joined(
-        self,
-        problem: Problem,
-        model: SearchModel,
-        batch: Indices,
-        precision: Array,
-        steps: int,
-        *,
-        held: bool = False,
-        price: float = 0.0,
-        tol: float | None = None,
-    ) -> SearchModel | None:
-        """The model after a batch has joined and Newton's method has moved all.
 
-        None where there are no digits to tell. The noise may be held where it is.
-        """
-        active = np.concatenate([model.active, batch])
-        alpha = np.concatenate([model.prior_precision, precision])
-        products = model.products
-        while True:
-            ascent = self._ascended(
-                problem, model, products, active, alpha, steps, held, price, tol
-            )
-            finer = products.finer(ascent)
-            if finer is None:
-                break
-            products = finer
-        if ascent is None:
-            return None
-        active, alpha = active[ascent.chosen], ascent.prior_precision
-        solution, beta = ascent.solution, ascent.noise_precision
-        if not problem.likelihood.conjugate:
-            at = active, alpha, solution.mean
-            return _model_at_mode(problem, model.likelihood, *at)
-        noise = log_noise(problem.likelihood, beta)
-        unit = log_density_of_unit(problem.likelihood, products.count)
-        return replace(
-            model,
-            likelihood=problem.likelihood.with_parameters(noise),
-            posterior=Posterior(active, alpha, solution.mean, solution.factor),
-            log_evidence=solution.log_evidence + unit,
-            noise_precision=beta,
-            products=products.suited(solution.condition),
+_NOTHING: tuple[Indices, Array] = (np.empty(0, dtype=np.intp), np.empty(0))
+
+
+def _joined(
+    problem: Problem,
+    model: SearchModel,
+    batch: tuple[Indices, Array],
+    newton: _Newton,
+) -> SearchModel | None:
+    """The model after functions with their α have joined and Newton has moved all.
+
+    None where there are no digits to tell.
+    """
+    active = np.concatenate([model.active, batch[0]])
+    alpha = np.concatenate([model.prior_precision, batch[1]])
+    products = model.products
+    at = active, alpha, model.noise_precision
+    ascent = _ascended(problem, products, at, newton)
+    finer = products.finer(ascent)
+    if finer is not None:
+        products, ascent = finer, _ascended(problem, finer, at, newton)
+    if ascent is None:
+        return None
+    active, alpha = active[ascent.chosen], ascent.prior_precision
+    solution, beta = ascent.solution, ascent.noise_precision
+    if not problem.likelihood.conjugate:
+        return _model_at_mode(problem, model.likelihood, active, alpha, solution.mean)
+    noise = log_noise(problem.likelihood, beta)
+    unit = log_density_of_unit(problem.likelihood, products.count)
+    return replace(
+        model,
+        likelihood=problem.likelihood.with_parameters(noise),
+        posterior=Posterior(active, alpha, solution.mean, solution.factor),
+        log_evidence=solution.log_evidence + unit,
+        noise_precision=beta,
+        products=products.suited(solution.condition),
+    )
+
+
+def _ascended(
+    problem: Problem,
+    products: Products,
+    at: tuple[Indices, Array, Array],
+    newton: _Newton,
+) -> Ascent | None:
+    """Newton's method from functions, α and β; None where there are no digits."""
+    active, prior_precision, noise_precision = at
+    least = LEAST_PRIOR_SHARE * float(noise_precision.max())
+    ceiling = None if newton.noise_held else noise_ceiling(problem.likelihood)
+    try:
+        return ascend(
+            products.moments(active),
+            prior_precision,
+            noise_precision,
+            ceiling=ceiling,
+            tol=newton.tol,
+            most=newton.steps,
+            least=problem.allowed(active, np.full(len(active), least)),
+            damped=True,
+            price=newton.price,
         )
-
-    def _ascended(
-        self,
-        problem: Problem,
-        model: SearchModel,
-        products: Products,
-        active: Indices,
-        alpha: Array,
-        steps: int,
-        held: bool,
-        price: float,
-        tol: float | None,
-    ) -> Ascent | None:
-        beta, settings = model.noise_precision, self.settings
-        least = np.full(len(active), LEAST_PRIOR_SHARE * float(beta.max()))
-        try:
-            return ascend(
-                products.moments(active),
-                alpha,
-                beta,
-                ceiling=None if held else noise_ceiling(problem.likelihood),
-                tol=tol or settings.newton_tol,
-                most=steps,
-                least=problem.allowed(active, least),
-                damped=True,
-                price=price,
-            )
-        except np.linalg.LinAlgError:
-            return None
+    except np.linalg.LinAlgError:
+        return None
 
 
 def _cooled(
@@ -377,8 +386,8 @@ def _gain(before: SearchModel, after: SearchModel) -> float:
 def _unlike(overlaps: Array, most: int, likeness: float) -> Indices:
     """Places of functions, in turn, that are unlike all chosen before."""
     size = np.sqrt(np.maximum(np.diagonal(overlaps, axis1=1, axis2=2), TINY))
-    unlike = np.abs(overlaps) < likeness * (size[:, :, None] * size[:, None, :])
-    unlike = unlike.all(axis=0)
+    limits = likeness * (size[:, :, None] * size[:, None, :])
+    unlike = np.all(np.abs(overlaps) < limits, axis=0)
     chosen: list[int] = []
     free = np.ones(len(unlike), dtype=bool)
     for place in range(len(unlike)):
