@@ -71,7 +71,7 @@ def test_weights_of_nearly_separated_classes_do_not_run_away(seed):
 
 
 WAYS = {
-    "a pool": {},
+    "batches": {},
     "one at a time": {"solver": BottomUp(schedule="greedy")},
     "mackay": {"solver": "mackay"},
     "em": {"solver": "em"},

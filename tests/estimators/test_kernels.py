@@ -73,11 +73,11 @@ def test_classification(name):
 @pytest.mark.parametrize("name", ["several", "several, by features", "sum"])
 @pytest.mark.parametrize("estimator", [RVR, RVC])
 def test_all_designs_agree(name, estimator):
-    """Low rank per kernel, rows in blocks, and the matrix itself."""
+    """Rows in blocks, and the matrix itself."""
     targets = Y if estimator is RVR else (SIGNAL > 0).astype(int)
     fits = {
         design: estimator(KERNELS[name], design=design).fit(X, targets)
-        for design in ("dense", "low-rank", "streamed")
+        for design in ("dense", "auto", "streamed")
     }
     rows = [(X[:30], targets[:30]), (X[30:], targets[30:])]
     fits["blocks"] = estimator(KERNELS[name]).fit(scan(rows))
@@ -154,8 +154,6 @@ def test_names_of_pairwise_kernels(rng):
         assert_allclose(named.predict(rows), called.predict(rows), rtol=1e-5)
     for name in ("cosine", "additive_chi2", "polynomial"):
         assert np.corrcoef(RVR(name).fit(rows, y).predict(rows), y)[0, 1] > 0.5
-    low_rank = RVR("cosine", design="low-rank").fit(rows, y)
-    assert_allclose(low_rank.log_evidence_, RVR("cosine").fit(rows, y).log_evidence_)
 
 
 def test_grid_search_over_a_parameter_of_the_kernel():
@@ -225,7 +223,7 @@ def test_sparse_designs_need_compact_kernels():
         RVR(CompactMatern(), design="sparse", memory_budget="20kB").fit(X, Y)
 
 
-@pytest.mark.parametrize("design", ["low-rank", "streamed"])
+@pytest.mark.parametrize("design", ["dense", "streamed"])
 def test_compact_kernels_in_other_designs(design):
     kernel = CompactMatern(3.0, support=8.0)
     expected = RVR(kernel, design="sparse").fit(X, Y)
@@ -367,13 +365,9 @@ class TestObjects:
 
         assert np.corrcoef(model.predict(WORDS), COUNTS)[0, 1] > 0.9
 
-    def test_low_rank(self):
-        def kernel(first, second):
-            return letter_pairs(first, second)
-
-        kernel.positive_definite = True
+    def test_rows_in_blocks(self):
         expected = RVR(letter_pairs).fit(WORDS, COUNTS)
-        found = RVR(kernel, design="low-rank").fit(WORDS, COUNTS)
+        found = RVR(letter_pairs, design="streamed").fit(WORDS, COUNTS)
         assert_allclose(found.log_evidence_, expected.log_evidence_, atol=1e-3)
 
     def test_other_rows_at_prediction(self):

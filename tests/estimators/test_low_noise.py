@@ -36,7 +36,7 @@ def test_the_noise_is_found_and_more_rows_help(noise):
 
 
 @pytest.mark.slow
-def test_a_low_rank_is_left_for_a_finer_one_when_noise_turns_out_to_be_low():
+def test_few_functions_suffice_where_noise_turns_out_to_be_low():
     """This draw took in 800 functions of small weight before, for minutes."""
     rng = np.random.default_rng(8)
     X = rng.uniform(-1, 1, (12_000, 2))

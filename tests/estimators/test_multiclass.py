@@ -150,7 +150,7 @@ def test_digits():
     assert len(model.relevance_) < 60
 
 
-@pytest.mark.parametrize("design", ["dense", "low-rank", "streamed"])
+@pytest.mark.parametrize("design", ["auto", "streamed"])
 def test_designs_agree(design):
     X, y = blobs(150, 3, seed=1)
     dense = RVC(kernel=Gaussian(3.0), design="dense").fit(X, y)
@@ -213,7 +213,7 @@ class TestMrvm1:
     @pytest.mark.parametrize(
         "settings",
         [
-            {"design": "low-rank"},
+            {"design": "streamed"},
             {"solver": BottomUp("greedy"), "tol": 0.1},
             {"kernel_learning": LengthScales("width", n_restarts=1), "tol": 0.1},
         ],

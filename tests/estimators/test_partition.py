@@ -610,7 +610,7 @@ def test_a_fit_may_go_on_from_another(task, partition, place):
     assert model.status_ is Status.CONVERGED
 
 
-@pytest.mark.parametrize("schedule", ["pool", "greedy"])
+@pytest.mark.parametrize("schedule", ["batch", "greedy"])
 def test_a_partition_as_large_as_all_rows_is_a_fit_of_them(schedule):
     solver = BottomUp(schedule=schedule)
     model = regression(SplitMerge(polish=False), partition_size=N_ROWS, solver=solver)

@@ -9,7 +9,7 @@ from relvec.design.compressed import Inner, compressed
 from relvec.design.dense import DenseDesign
 from relvec.evidence import BottomUp, Problem, Search, as_solver, solved
 from relvec.evidence.coordinates import Coordinates
-from relvec.evidence.maximise import Limits, maximise
+from relvec.evidence.maximise import Limits
 from relvec.evidence.moments import Moments
 from relvec.evidence.noise_units import NoiseUnits, tempered
 from relvec.likelihoods import Gaussian, SharedGaussian
