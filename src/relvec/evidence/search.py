@@ -68,9 +68,9 @@ class SearchSettings:
     most_seeded: int = 5
     promise: float = 0.5
     most_spent: float = 0.5
-    # Nats for each observation, in units of tol. A trial that gains less ends annealing,
-    # a round that gains less makes the next batch smaller, and a function that promises
-    # less is not looked at in the end.
+    # Nats for each observation, in units of tol. A trial that gains less ends
+    # annealing, a round that gains less makes the next batch smaller, and a function
+    # that promises less is not looked at in the end.
     annealing_gain: float = 30.0
     polish_gain: float = 3.0
     polish_promise: float = 0.1
@@ -352,7 +352,6 @@ def _ascended(
             tol=newton.tol,
             most=newton.steps,
             least=problem.allowed(active, np.full(len(active), least)),
-            damped=True,
             price=newton.price,
         )
     except np.linalg.LinAlgError:
