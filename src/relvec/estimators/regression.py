@@ -109,10 +109,10 @@ default="gaussian"
         Variance of Gaussian noise, if it is known, perhaps for each output. An estimate
         is never below 1e-12 of the mean square of the (centred) targets.
     tol : float, default=1e-4
-        Nats that a function must gain to enter. The search ends when none does, or when
-        three rounds in succession gain less than this for each observation; where it
-        goes by parts, when rounds of a further part gain less than 15 times this. It is
-        also the largest change of logarithms of precisions and noise at the end.
+        Nats for each observation. The search ends when neither a batch of functions nor
+        a single one gains more; with ``BottomUp(schedule="greedy")`` it is nats of all
+        observations. It is also the largest change of logarithms of precisions and
+        noise at the end.
     max_iter : int, default=10000
         Most steps to take.
     max_seconds : float, optional
@@ -194,11 +194,11 @@ default="gaussian"
         Log marginal likelihood with all constants, in the units of ``y``; with
         ``noise="student-t"`` a lower bound of it.
     n_iter_ : int
-        Steps taken: rounds of the pool, or single actions.
+        Steps taken: rounds of the search, or single actions.
     history_ : dict of ndarray
         ``iteration``, ``log_evidence``, ``n_vectors``, ``gamma``, ``noise_std`` and
-        ``seconds`` after every step. Of a search by parts ``log_evidence`` is scaled
-        from the rows looked at to all rows.
+        ``seconds`` after every step. Where some rows are searched first,
+        ``log_evidence`` is scaled from these to all rows.
     status_ : Status
         How the search ended; its value says what to do about it.
     model_ : FittedModel
