@@ -188,17 +188,18 @@ def test_polished_it_ends_where_the_sequential_search_does(update, make, seed):
     assert top_down.status is Status.CONVERGED
     gain = top_down.log_evidence - sequential.log_evidence
     # The search from nothing is part of it, so that it may end higher but not lower.
-    assert -1e-6 < gain < 0.02 * max(abs(sequential.log_evidence), 1.0)
+    assert -1e-6 < gain < max(1.0, 0.02 * abs(sequential.log_evidence))
     assert np.all(np.diff(top_down.history["log_evidence"][-2:]) > -1e-6)
     assert len(top_down.posterior.active) < 15
     steps = top_down.history["iteration"]
     assert np.array_equal(steps, np.arange(1, len(steps) + 1))
 
 
-def test_pruned_functions_get_a_second_chance():
+@pytest.mark.parametrize("seed", [1, 2])
+def test_pruned_functions_get_a_second_chance(seed):
     """A threshold far too low takes out what is needed; polishing brings it back."""
-    problem = regression()
-    hasty = FixedPoint(MacKay(prune=1.0))
+    problem = regression(seed=seed)
+    hasty = FixedPoint(MacKay(prune=0.3))
     alone = maximise(problem, hasty, Limits())
     polished = maximise(problem, Polished(hasty, BatchSearch()), Limits())
 
