@@ -14,7 +14,10 @@ weights v, which count repetitions of a row.
   their digits. Several outputs share α in units of their noise: w_c ~ N(0, σ_c²/α).
 - All others have Laplace's, log p(y | ŵ) − ½ŵᵀAŵ − ½ log |I + A^(-1/2)ΦᵀBΦA^(-1/2)|,
   with ŵ the mode by Newton's method with the whole Hessian, and B what the likelihood
-  says it is. Many models that differ in one function are solved side by side.
+  says it is. Many models that differ in one function are solved side by side. The α to
+  which an action moves is that of (20), which holds B, as published: the exact maximum
+  over α is over-confident where classes can be separated (docs/theory/search.md). What
+  the action gains is the difference of the evidences at the modes.
 """
 
 from dataclasses import dataclass, field
@@ -31,12 +34,6 @@ NEVER = 1e13  # times the curvature: α of a function that is not in the model
 MOST_CANDIDATES = 200
 MOST_OF_PROBIT = 40  # whose rows are integrals, or whose moments are matched
 MOST_REESTIMATED = 30
-# Log α is tried at these distances from where the linearised evidence is largest, then
-# at ever smaller ones from the best so far, where that brings something.
-FAR = (-6.0, -3.0, -1.5, 0.0, 1.5, 3.0)
-ASIDE = (-4.0, -1.5, -0.5, 0.5, 1.5, 4.0)
-NEARER = (0.75, 0.35, 0.15)
-PROMISING = 0.2  # of the threshold: the evidence between two values tried is no more
 ENTRIES = 3_000_000  # numbers of an array over models, rows and pairs of outputs
 
 
@@ -382,6 +379,21 @@ class Laplace:
         whole[:, n, n] = np.sum(weights * more**2, axis=1)
         return whole
 
+    def without_themselves(self):
+        """s and q (K, n) of the functions inside, (23), with B held at the mode."""
+        w = self.here[1][0]
+        _, _, hessian = self.likelihood.at(self._eta(self.here[1], None))
+        B = self.likelihood.precision(hessian)[0] * self.weight[:, None]
+        return self._without(w, B)
+
+    def _without(self, w, B):
+        alpha, variance = self.prior_precision, np.empty_like(w)
+        for k in range(len(w)):
+            b = B[:, min(k, B.shape[1] - 1)]
+            inner = (self.columns.T * b) @ self.columns + np.diag(alpha)
+            variance[k] = np.linalg.inv(inner).diagonal()
+        return np.maximum(1 - alpha * variance, 1e-300) / variance, w / variance
+
     def sparsity_and_quality(self, more):
         """S and Q (K, C) of columns outside, at the mode; Q is Φᵀ∂log p/∂η."""
         eta = self._eta(self.here[1], None)
@@ -432,6 +444,10 @@ class Matched(Laplace):
         start = np.zeros((y.shape[1], len(inside)))
         at = np.arange(len(inside)), alpha[inside], start
         return posterior_at_mode(problem, problem.likelihood, *at)
+
+    def without_themselves(self):
+        mode = self._matched(self.columns, self.prior_precision)
+        return self._without(mode.posterior.mean, mode.observations.precision)
 
     def sparsity_and_quality(self, more):
         """By the observations that rows amount to, whose evidence changes likewise."""
@@ -668,15 +684,13 @@ def _laplace_actions(case):
         gains = model.changed(numbers, deleted)[0] - before
         for i, gain in zip(numbers, gains, strict=True):
             actions.append(Action("deletion", int(active[i]), np.inf, float(gain)))
-        start = np.log(model.prior_precision[numbers])
-
-        def changed(which, log_alpha, modes):
-            return model.changed(numbers[which], np.exp(log_alpha), modes)
-
-        shifts = (-1.0, 1.0) if case.moments else ASIDE
-        found = _line_search(changed, start, shifts, case, before=before, known=before)
-        for i, log_alpha, gain in zip(numbers, *found, strict=True):
-            change = float(log_alpha - np.log(model.prior_precision[i]))
+        s, q = model.without_themselves()
+        present = model.prior_precision
+        best = best_precision(s, q, case.least)
+        best = np.where(np.isfinite(best), best, present)  # else it is a deletion
+        gains = model.changed(numbers, best[numbers])[0] - before
+        for i, gain in zip(numbers, gains, strict=True):
+            change = float(np.log(best[i] / present[i]))
             actions.append(Action("re-estimation", int(active[i]), change, float(gain)))
     return actions + _laplace_additions(case, before)
 
@@ -710,41 +724,14 @@ def _laplace_additions(case, before):
     rest = np.setdiff1d(np.arange(len(others)), chosen)
     chosen = np.append(chosen, rng.permutation(rest)[: most - len(chosen)])
     others, more = others[chosen], more[:, chosen]
-    # Where the linearised evidence falls for every α: as precise as the data are.
-    start = np.log(np.where(np.isfinite(best), best, s.mean(axis=0))[chosen])
-
-    def added(which, log_alpha, modes):
-        return model.with_one_more(more[:, which], np.exp(log_alpha), modes)
-
-    shifts = (-2.0, 0.0, 2.0) if case.moments else FAR
-    log_alpha, gains = _line_search(added, start, shifts, case, before=before)
-    triples = zip(others, log_alpha, gains, strict=True)
+    worthwhile = np.isfinite(best[chosen])
+    others, more, alpha = (
+        others[worthwhile],
+        more[:, worthwhile],
+        best[chosen][worthwhile],
+    )
+    if len(others) == 0:
+        return []
+    gains = model.with_one_more(more, alpha)[0] - before
+    triples = zip(others, np.log(alpha), gains, strict=True)
     return [Action("addition", int(i), float(a), float(g)) for i, a, g in triples]
-
-
-def _line_search(evidence, start, shifts, case, *, before, known=None):
-    """The best log α (C,) of each action, and its gain."""
-    least = np.log(case.least) if case.least else -np.inf
-    count = len(start)
-    best = np.full(count, -np.inf if known is None else known)
-    place, modes = start.copy(), None
-    which = np.arange(count)
-
-    def tried(which, log_alpha, modes):
-        nonlocal best, place
-        log_alpha = np.maximum(log_alpha, least)
-        given = None if modes is None else modes[which]
-        values, found = evidence(which, log_alpha, given)
-        higher = values > best[which]
-        best[which[higher]] = values[higher]
-        place[which[higher]] = log_alpha[higher]
-        return found
-
-    for shift in shifts:
-        modes = tried(which, start + shift, modes)
-    for shift in NEARER[:1] if case.moments else NEARER:
-        which = np.flatnonzero(best - before > PROMISING * case.threshold)
-        centre = place[which].copy()
-        for sign in (-1, 1) if len(which) else ():
-            tried(which, centre + sign * shift, None)
-    return place, best - before

@@ -19,6 +19,7 @@ published: the curvature is held while α moves. A round counts only if the evid
 higher at the new mode.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -34,6 +35,7 @@ from relvec.evidence.noise_units import (
     tempered,
 )
 from relvec.evidence.products import Gram, Products, best_additions
+from relvec.evidence.selection import addition_gain, best_precision
 from relvec.likelihoods import Likelihood, PseudoObservations
 from relvec.posterior import Posterior
 from relvec.precision import COPY, LEAST_PRIOR_SHARE, TINY
@@ -79,6 +81,9 @@ class SearchSettings:
     growth_steps: int = 2
     polish_steps: int = 10
     closing_steps: int = 50
+    # Actions of each kind that are refitted in the end, where an expansion may have
+    # missed what they gain.
+    checked: int = 8
     newton_tol: float = 0.1
 
 
@@ -131,7 +136,7 @@ class SearchState:
 
     model: SearchModel
     steps: int = 0
-    phase: str = "annealing"  # then "polishing", "closing", "over"
+    phase: str = "annealing"  # "polishing", "closing", "checking", "over"
     batch: int = 1  # functions that may join in the next round
     trials: int = 0
 
@@ -172,12 +177,22 @@ class BatchSearch:
             found = self._annealed(problem, state)
         elif state.phase == "polishing":
             found, joined = self._polished(problem, state)
-        else:
+        elif state.phase == "closing":
             found = self._closed(problem, state)
-        gain = -np.inf if found is None else _gain(state.model, found)
+        else:
+            found = self._checked(problem, state)
+        gain = -np.inf if found is None else self._gain(state, found)
         if found is not None and gain > 0:
             state = replace(state, model=found, steps=state.steps + 1)
         return self._following(problem, state, gain, joined)
+
+    def _gain(self, state: SearchState, found: SearchModel) -> float:
+        """Nats, less the price of functions; none of an evidence that is no number."""
+        before = state.model
+        gain = found.log_evidence - before.log_evidence
+        if state.phase != "annealing":
+            gain -= self.price * (len(found.active) - len(before.active))
+        return gain if np.isfinite(gain) else -np.inf
 
     def _following(
         self, problem: Problem, state: SearchState, gain: float, joined: int
@@ -193,7 +208,13 @@ class BatchSearch:
             return replace(state, phase=phase, trials=trials)
         if state.phase == "closing":
             more = gain > settings.polish_promise * nats
-            return replace(state, phase="closing" if more else "over")
+            exact = problem.likelihood.conjugate
+            after = "closing" if more else "over" if exact else "checking"
+            return replace(state, phase=after)
+        if state.phase == "checking":
+            # An action that gains may be the first of several.
+            again = gain > 0
+            return replace(state, phase="polishing" if again else "over", batch=1)
         enough = settings.polish_gain if state.batch > 1 else 1.0
         if gain > enough * nats:
             return replace(state, batch=min(settings.batch, 2 * state.batch))
@@ -256,6 +277,49 @@ class BatchSearch:
         """The model with all hyperparameters at their maximum, no function joining."""
         newton = _Newton(self.settings.closing_steps, self.tol, price=self.price)
         return _joined(problem, state.model, _NOTHING, newton)
+
+    def _checked(self, problem: Problem, state: SearchState) -> SearchModel | None:
+        """The best single action that the expansion has missed, its mode refitted.
+
+        None where no action gains more than ``tol`` nats for each observation.
+        """
+        model, best = state.model, None
+        least = model.log_evidence + self.tol * problem.n_observations
+        for active, alpha, mean in self._single_actions(problem, model):
+            found = _model_at_mode(problem, model.likelihood, active, alpha, mean)
+            if found.log_evidence > least:
+                best, least = found, found.log_evidence
+        return best
+
+    def _single_actions(
+        self, problem: Problem, model: SearchModel
+    ) -> Iterator[tuple[Indices, Array, Array]]:
+        """Functions, α and weights after the most promising single actions."""
+        active, alpha, mean = model.active, model.prior_precision, model.mean
+        most, variances = self.settings.checked, model.posterior.variances
+        loss = 0.5 * (mean**2 / variances + np.log(alpha * variances)).sum(axis=0)
+        for place in np.argsort(loss)[:most]:
+            stay = np.arange(len(active)) != place
+            yield active[stay], alpha[stay], mean[:, stay]
+        s = np.maximum(1 - alpha * variances, TINY) / variances
+        q = mean / variances
+        best = problem.allowed(active, best_precision(s, q))
+        gain = addition_gain(best, s, q) - addition_gain(alpha, s, q)
+        for place in np.argsort(-gain)[:most]:
+            if np.isfinite(best[place]):
+                moved = np.arange(len(active)) == place
+                yield active, np.where(moved, best, alpha), mean
+        stats = model.products.statistics(active, alpha, model.noise_precision)
+        precision, _ = best_additions(problem, stats)
+        S = np.broadcast_to(stats.sparsity, stats.quality.shape)
+        ratio = np.sum(stats.quality**2, axis=0) / np.maximum(S.sum(axis=0), TINY)
+        ratio[np.any(stats.least_sparsity >= S, axis=0)] = 0.0
+        ratio[active] = 0.0
+        for index in np.argsort(-ratio, kind="stable")[:most]:
+            if ratio[index] > 0 and np.isfinite(precision[index]):
+                more = np.append(alpha, precision[index])
+                weights = np.column_stack([mean, np.zeros(len(mean))])
+                yield np.append(active, index), more, weights
 
     def _batch(
         self,
@@ -374,12 +438,6 @@ def _cooled(
     alpha = cold.allowed(model.active, model.prior_precision)
     at = model.active, alpha, model.mean
     return cold, _model_at_mode(cold, model.likelihood, *at)
-
-
-def _gain(before: SearchModel, after: SearchModel) -> float:
-    """Nats; of an evidence that is not a number there are none."""
-    gain = after.log_evidence - before.log_evidence
-    return gain if np.isfinite(gain) else -np.inf
 
 
 def _unlike(overlaps: Array, most: int, likeness: float) -> Indices:

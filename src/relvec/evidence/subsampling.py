@@ -46,7 +46,9 @@ class SubsamplingSettings:
     # The tolerance of all parts but the last, in units of tol; and nats for each
     # observation, in the same units, that a part has to gain for another to follow.
     quick: float = 10.0
-    enough: float = 40.0
+    enough: float = 15.0
+    # The same in nats for each function of the model, if that is more.
+    enough_each: float = 0.1
     newton_steps: int = 4
     # Rows for each column from which on they are turned into fewer.
     worth_turning: int = 2
@@ -226,7 +228,9 @@ class SubsampledSearch:
             return replace(state, over=True)
         digits = not isinstance(state.inner.model.products, Orthonormal)
         known = _Known.of(problem, state.model, digits=digits)
-        enough = self.settings.enough * self.search.tol * problem.n_observations
+        tuned = self.settings
+        enough = tuned.enough * self.search.tol * problem.n_observations
+        enough = max(enough, tuned.enough_each * len(state.inner.model.active))
         if state.all_rows and (
             state.part.whole or (state.looked and state.gain <= enough)
         ):
