@@ -208,9 +208,7 @@ class BatchSearch:
             return replace(state, phase=phase, trials=trials)
         if state.phase == "closing":
             more = gain > settings.polish_promise * nats
-            exact = problem.likelihood.conjugate
-            after = "closing" if more else "over" if exact else "checking"
-            return replace(state, phase=after)
+            return replace(state, phase="closing" if more else "checking")
         if state.phase == "checking":
             # An action that gains may be the first of several.
             again = gain > 0
@@ -279,14 +277,22 @@ class BatchSearch:
         return _joined(problem, state.model, _NOTHING, newton)
 
     def _checked(self, problem: Problem, state: SearchState) -> SearchModel | None:
-        """The best single action that the expansion has missed, its mode refitted.
+        """The best single action there is, of an expansion with its mode refitted.
 
         None where no action gains more than ``tol`` nats for each observation.
         """
+        nats = self.tol * problem.n_observations
+        if problem.likelihood.conjugate:
+            joining = self._batch(problem, replace(state, batch=1), state.model, nats)
+            newton = _Newton(self.settings.polish_steps, self.settings.newton_tol)
+            alone = len(joining[0]) == 0
+            return None if alone else _joined(problem, state.model, joining, newton)
         model, best = state.model, None
-        least = model.log_evidence + self.tol * problem.n_observations
-        for active, alpha, mean in self._single_actions(problem, model):
-            found = _model_at_mode(problem, model.likelihood, active, alpha, mean)
+        here = model.active, model.prior_precision, model.mean
+        model = _model_at_mode(problem, model.likelihood, *here, rough=False)
+        least = model.log_evidence + nats
+        for at in self._single_actions(problem, model):
+            found = _model_at_mode(problem, model.likelihood, *at, rough=False)
             if found.log_evidence > least:
                 best, least = found, found.log_evidence
         return best
@@ -462,10 +468,12 @@ def _model_at_mode(
     active: Indices,
     prior_precision: Array,
     start: Array,
+    *,
+    rough: bool = True,
 ) -> SearchModel:
     """The model of these functions and α, its mode found from starting weights."""
     at = active, prior_precision, start
-    mode = posterior_at_mode(problem, likelihood, *at, rough=True)
+    mode = posterior_at_mode(problem, likelihood, *at, rough=rough)
     products: Products = Gram(problem, mode.observations)
     return SearchModel(
         likelihood=mode.likelihood,
