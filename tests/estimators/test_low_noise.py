@@ -58,6 +58,7 @@ def test_rows_drawn_do_not_follow_rows_given():
     assert model.relevance_vectors_.max() > 0.5
 
 
+@pytest.mark.filterwarnings("ignore:the 90 % intervals cover:relvec.FitWarning")
 @pytest.mark.parametrize("times", [2, 10, 100, 1000])
 @pytest.mark.parametrize("seed", range(3))
 def test_repeated_rows_are_rows_that_weigh_more(seed, times):
