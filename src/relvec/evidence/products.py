@@ -22,6 +22,7 @@ from functools import cached_property
 import numpy as np
 from scipy.linalg import qr
 
+from relvec.blockwise import check_time
 from relvec.evidence.base import Problem, started
 from relvec.evidence.coordinates import Coordinates
 from relvec.evidence.moments import (
@@ -144,6 +145,7 @@ class Gram(Products):
         new = columns[self._place[columns] < 0]
         if len(new) == 0:
             return
+        check_time()
         known = self._rows.shape[1]
         rows = self.design.cross_gram(new, self.seen.row_weights)
         self._rows = rows if known == 0 else np.concatenate([self._rows, rows], axis=1)
@@ -295,6 +297,7 @@ class Orthonormal(Products):
 
     def _include(self, columns: Indices) -> None:
         """Extend the basis by what it has not of some columns."""
+        check_time()
         new = columns[~self._known[columns]]
         self._known[new] = True
         block = self._left[:, new]
