@@ -82,8 +82,9 @@ class SearchSettings:
     polish_steps: int = 10
     closing_steps: int = 50
     # Actions of each kind that are refitted in the end, where an expansion may have
-    # missed what they gain.
+    # missed what they gain; and nats by which a deletion may be underrated.
     checked: int = 8
+    doubt: float = 0.5
     newton_tol: float = 0.1
 
 
@@ -289,43 +290,41 @@ class BatchSearch:
             return None if alone else _joined(problem, state.model, joining, newton)
         model, best = state.model, None
         here = model.active, model.prior_precision, model.mean
-        model = _model_at_mode(problem, model.likelihood, *here, rough=False)
-        least = model.log_evidence + nats
-        for at in self._single_actions(problem, model):
-            found = _model_at_mode(problem, model.likelihood, *at, rough=False)
-            if found.log_evidence > least:
-                best, least = found, found.log_evidence
-        return best
+        before = posterior_at_mode(problem, model.likelihood, *here).log_evidence
+        least = before + nats
+        for at in self._single_actions(problem, model, nats):
+            mode = posterior_at_mode(problem, model.likelihood, *at)
+            if mode.log_evidence > least:
+                best, least = at, mode.log_evidence
+        if best is None:
+            return None
+        return _model_at_mode(problem, model.likelihood, *best, rough=False)
 
     def _single_actions(
-        self, problem: Problem, model: SearchModel
+        self, problem: Problem, model: SearchModel, nats: float
     ) -> Iterator[tuple[Indices, Array, Array]]:
-        """Functions, α and weights after the most promising single actions."""
-        active, alpha, mean = model.active, model.prior_precision, model.mean
-        most, variances = self.settings.checked, model.posterior.variances
+        """Functions, α and weights after single actions that may gain so much."""
+        settings, active = self.settings, model.active
+        alpha, mean = model.prior_precision, model.mean
+        variances = model.posterior.variances
         loss = 0.5 * (mean**2 / variances + np.log(alpha * variances)).sum(axis=0)
-        for place in np.argsort(loss)[:most]:
+        for place in _best(-loss, settings.checked, -settings.doubt - nats):
             stay = np.arange(len(active)) != place
             yield active[stay], alpha[stay], mean[:, stay]
         s = np.maximum(1 - alpha * variances, TINY) / variances
         q = mean / variances
-        best = problem.allowed(active, best_precision(s, q))
-        gain = addition_gain(best, s, q) - addition_gain(alpha, s, q)
-        for place in np.argsort(-gain)[:most]:
-            if np.isfinite(best[place]):
-                moved = np.arange(len(active)) == place
-                yield active, np.where(moved, best, alpha), mean
+        target = problem.allowed(active, best_precision(s, q))
+        gain = addition_gain(target, s, q) - addition_gain(alpha, s, q)
+        gain[np.isinf(target)] = 0.0
+        for place in _best(gain, settings.checked, 0.0):
+            moved = np.arange(len(active)) == place
+            yield active, np.where(moved, target, alpha), mean
         stats = model.products.statistics(active, alpha, model.noise_precision)
-        precision, _ = best_additions(problem, stats)
-        S = np.broadcast_to(stats.sparsity, stats.quality.shape)
-        ratio = np.sum(stats.quality**2, axis=0) / np.maximum(S.sum(axis=0), TINY)
-        ratio[np.any(stats.least_sparsity >= S, axis=0)] = 0.0
-        ratio[active] = 0.0
-        for index in np.argsort(-ratio, kind="stable")[:most]:
-            if ratio[index] > 0 and np.isfinite(precision[index]):
-                more = np.append(alpha, precision[index])
-                weights = np.column_stack([mean, np.zeros(len(mean))])
-                yield np.append(active, index), more, weights
+        precision, gain = best_additions(problem, stats)
+        gain[active] = 0.0
+        for index in _best(gain, settings.checked, 0.0):
+            weights = np.column_stack([mean, np.zeros(len(mean))])
+            yield np.append(active, index), np.append(alpha, precision[index]), weights
 
     def _batch(
         self,
@@ -444,6 +443,12 @@ def _cooled(
     alpha = cold.allowed(model.active, model.prior_precision)
     at = model.active, alpha, model.mean
     return cold, _model_at_mode(cold, model.likelihood, *at)
+
+
+def _best(gain: Array, most: int, least: float) -> Indices:
+    """Places of the largest gains, in turn, that exceed the least."""
+    order = np.argsort(-gain, kind="stable")[:most]
+    return order[gain[order] > least]
 
 
 def _unlike(overlaps: Array, most: int, likeness: float) -> Indices:
