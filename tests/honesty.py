@@ -34,6 +34,8 @@ NEVER = 1e13  # times the curvature: α of a function that is not in the model
 MOST_CANDIDATES = 200
 MOST_OF_PROBIT = 40  # whose rows are integrals, or whose moments are matched
 MOST_REESTIMATED = 30
+# Nats by which the evidence depends on where the fixed point of moments is begun.
+RESOLUTION_OF_MOMENTS = 0.02
 ENTRIES = 3_000_000  # numbers of an array over models, rows and pairs of outputs
 
 
@@ -552,7 +554,8 @@ class Case:
     def threshold(self):
         """Nats: what no action may gain."""
         outputs = self.y.shape[1] if self.likelihood is None else 1
-        return self.tol * self.dictionary.weight.sum() * outputs
+        known_to = RESOLUTION_OF_MOMENTS if self.moments else 0.0
+        return self.tol * self.dictionary.weight.sum() * outputs + known_to
 
     @property
     def least(self):
