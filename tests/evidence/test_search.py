@@ -335,10 +335,6 @@ def without(problem, model, left_out):
     return posterior_at_mode(problem, model.likelihood, *at).log_evidence
 
 
-@pytest.mark.xfail(
-    reason="steps are accepted by the evidence alone, so nothing leaves for a price",
-    strict=False,
-)
 @pytest.mark.parametrize("make", [sinc, friedman, classification])
 def test_in_the_end_every_function_is_worth_its_price(make):
     problem, price = make(), 3.0
