@@ -46,7 +46,7 @@ from relvec.typing import Array, Indices
 
 # Columns up to which products of all pairs are computed at once: it takes less time
 # than to compute them when they are asked for.
-_FEW_COLUMNS = 256
+_FEW_COLUMNS = 640
 # Of the condition from which inner products do not suffice: below, they will do again.
 _AMPLE = 0.01
 
@@ -123,7 +123,7 @@ class Gram(Products):
         n_basis = self.design.shape[1]
         self._place = np.full(n_basis, -1)
         self._rows = np.empty((seen.row_weights.shape[1], 0, n_basis))
-        if n_basis <= _FEW_COLUMNS:
+        if problem.likelihood.conjugate and n_basis <= _FEW_COLUMNS:
             self._know(np.arange(n_basis))
 
     @cached_property
