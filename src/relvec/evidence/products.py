@@ -39,7 +39,6 @@ from relvec.precision import (
     DIFFERENCE_LIMIT,
     LEAST_PRIOR_SHARE,
     LEAST_SHARE,
-    ROUNDING,
     dependent_share,
 )
 from relvec.typing import Array, Indices
@@ -49,6 +48,8 @@ from relvec.typing import Array, Indices
 _FEW_COLUMNS = 640
 # Of the condition from which inner products do not suffice: below, they will do again.
 _AMPLE = 0.01
+# Of the length of a column, what a basis has of it but for rounding.
+_DEPENDENT = 1e-15
 
 
 @dataclass(frozen=True)
@@ -304,11 +305,11 @@ class Orthonormal(Products):
         size = np.sqrt(self._norms[new])
         # Twice, as what is left of a column may be less than its rounding.
         block = block - self._basis @ (self._basis.T @ block)
-        fresh = np.linalg.norm(block, axis=0) > ROUNDING * size
+        fresh = np.linalg.norm(block, axis=0) > _DEPENDENT * size
         if not fresh.any():
             return
         turned, upper, _ = qr(block[:, fresh], mode="economic", pivoting=True)
-        turned = turned[:, np.abs(np.diagonal(upper)) > ROUNDING * size.max()]
+        turned = turned[:, np.abs(np.diagonal(upper)) > _DEPENDENT * size.max()]
         parts, target = turned.T @ self._left, turned.T @ self._target_left
         self._left -= turned @ parts
         self._target_left -= turned @ target

@@ -57,12 +57,16 @@ class SearchSettings:
     likeness: tuple[float, ...] = (0.7, 0.95, 0.999)
     few: int = 8
     short_list: int = 8  # candidates looked at for each function of a batch
-    # Annealing: by which the noise precision is multiplied, or the weights of rows
-    # where there is no noise; rounds until its release; trials at most; nats that a
-    # function has to promise; share of the observations that weights may spend.
-    temperature: float = 4.0
+    # Annealing: by which the noise precision is multiplied, in turn until functions
+    # join, or the weights of rows where there is no noise; rounds until its release;
+    # trials at most; nats that a function has to promise; share of the observations
+    # that weights may spend.
+    temperatures: tuple[float, ...] = (4.0, 16.0, 64.0, 256.0)
     annealing_rounds: int = 3
     most_trials: int = 20
+    # A model of so few functions may be all that gains one at a time, as with wide
+    # functions: a trial in vain is followed by one with less noise.
+    small: int = 32
     # Wide functions around centred targets gain nothing alone. A trial from an empty
     # model begins with one that has a broad prior: α is this share of s, or the share
     # squared in the second such trial, and so on.
@@ -128,6 +132,7 @@ class _Newton:
     steps: int
     tol: float
     noise_held: bool = False
+    rough: bool = True  # whether modes are found to a thousandth of a nat only
     price: float = 0.0  # nats that a function has to be worth
 
 
@@ -139,7 +144,8 @@ class SearchState:
     steps: int = 0
     phase: str = "annealing"  # "polishing", "closing", "checking", "over"
     batch: int = 1  # functions that may join in the next round
-    trials: int = 0
+    trials: int = 0  # of annealing
+    failures: int = 0  # of them in succession, the last ones
 
 
 @dataclass(frozen=True)
@@ -202,11 +208,15 @@ class BatchSearch:
         settings, nats = self.settings, self.tol * problem.n_observations
         if state.phase == "annealing":
             trials = state.trials + 1
-            stuck = len(state.model.active) == 0 and trials <= settings.most_seeded
-            again = stuck or gain > settings.annealing_gain * nats
-            again = again and trials < settings.most_trials
+            found = gain > settings.annealing_gain * nats
+            failures = 0 if found else state.failures + 1
+            size = len(state.model.active)
+            small = problem.likelihood.conjugate and size <= settings.small
+            most = len(settings.temperatures) if small else 1
+            most = settings.most_seeded + 1 if size == 0 else most
+            again = failures < most and trials < settings.most_trials
             phase = "annealing" if again else "polishing"
-            return replace(state, phase=phase, trials=trials)
+            return replace(state, phase=phase, trials=trials, failures=failures)
         if state.phase == "closing":
             more = gain > settings.polish_promise * nats
             return replace(state, phase="closing" if more else "checking")
@@ -224,14 +234,21 @@ class BatchSearch:
     def _annealed(self, problem: Problem, state: SearchState) -> SearchModel | None:
         """The model after some rounds with less noise, and its release."""
         settings, model = self.settings, state.model
-        if len(model.active) == 0 and state.trials:
-            model = self._seeded(problem, model, settings.broader**state.trials)
-        cold, trial = _cooled(problem, model, settings.temperature)
+        if len(model.active) == 0 and state.failures:
+            model = self._seeded(problem, model, settings.broader**state.failures)
         most = settings.most_spent * problem.sample_weight.sum()
         promise = settings.promise * problem.n_sharing
         few = _Newton(settings.growth_steps, settings.newton_tol, noise_held=True)
-        for _ in range(settings.annealing_rounds):
+        for temperature in (
+            settings.temperatures[state.failures :] or settings.temperatures[-1:]
+        ):
+            cold, trial = _cooled(problem, model, temperature)
             joining = self._batch(cold, state, trial, promise)
+            if len(joining[0]) or cold is not problem:
+                break
+        for number in range(settings.annealing_rounds):
+            if number:
+                joining = self._batch(cold, state, trial, promise)
             found = _joined(cold, trial, joining, few)
             if found is None or np.max(found.effective_parameters, initial=0.0) > most:
                 return None
@@ -274,7 +291,8 @@ class BatchSearch:
 
     def _closed(self, problem: Problem, state: SearchState) -> SearchModel | None:
         """The model with all hyperparameters at their maximum, no function joining."""
-        newton = _Newton(self.settings.closing_steps, self.tol, price=self.price)
+        steps, price = self.settings.closing_steps, self.price
+        newton = _Newton(steps, self.tol, rough=False, price=price)
         return _joined(problem, state.model, _NOTHING, newton)
 
     def _checked(self, problem: Problem, state: SearchState) -> SearchModel | None:
@@ -284,10 +302,17 @@ class BatchSearch:
         """
         nats = self.tol * problem.n_observations
         if problem.likelihood.conjugate:
-            joining = self._batch(problem, replace(state, batch=1), state.model, nats)
+            model, few = state.model, self.settings.few
             newton = _Newton(self.settings.polish_steps, self.settings.newton_tol)
-            alone = len(joining[0]) == 0
-            return None if alone else _joined(problem, state.model, joining, newton)
+            joining = self._batch(problem, replace(state, batch=1), model, nats)
+            if len(joining[0]):
+                return _joined(problem, model, joining, newton)
+            if not 0 < len(model.active) <= few:
+                return None
+            # With all of its noise released, the empty model may be better than a few
+            # functions together.
+            nothing = replace(model, posterior=_empty(model.posterior))
+            return _joined(problem, nothing, _NOTHING, newton)
         model, best = state.model, None
         here = model.active, model.prior_precision, model.mean
         before = posterior_at_mode(problem, model.likelihood, *here).log_evidence
@@ -363,7 +388,8 @@ class BatchSearch:
         return gaining[: self.settings.short_list * state.batch]
 
 
-_NOTHING: tuple[Indices, Array] = (np.empty(0, dtype=np.intp), np.empty(0))
+_NONE: Indices = np.empty(0, dtype=np.intp)
+_NOTHING: tuple[Indices, Array] = (_NONE, np.empty(0))
 
 
 def _joined(
@@ -389,7 +415,8 @@ def _joined(
     active, alpha = active[ascent.chosen], ascent.prior_precision
     solution, beta = ascent.solution, ascent.noise_precision
     if not problem.likelihood.conjugate:
-        return _model_at_mode(problem, model.likelihood, active, alpha, solution.mean)
+        at = active, alpha, solution.mean
+        return _model_at_mode(problem, model.likelihood, *at, rough=newton.rough)
     noise = log_noise(problem.likelihood, beta)
     unit = log_density_of_unit(problem.likelihood, products.count)
     return replace(
@@ -425,6 +452,12 @@ def _ascended(
         )
     except np.linalg.LinAlgError:
         return None
+
+
+def _empty(posterior: Posterior) -> Posterior:
+    """Of no functions."""
+    mean, factor = posterior.mean[:, :0], posterior.factor[:, :0, :0]
+    return Posterior(_NONE, np.empty(0), mean, factor)
 
 
 def _cooled(
