@@ -5,8 +5,8 @@ How a fit proceeds
 The sequential algorithm adds, re-estimates and deletes one basis function at a
 time, and now and then re-estimates the noise. ``BottomUp(schedule="greedy")`` runs it
 as the paper has it; by default a step is a whole round, in which a *batch* of functions
-joins and all precisions and the noise are re-estimated together. ``history_`` keeps what each step came to; but for rounding the
-evidence never falls on the way.
+joins and all precisions and the noise are re-estimated together. ``history_`` keeps
+what each step came to; but for rounding the evidence never falls on the way.
 """
 
 import matplotlib.pyplot as plt

@@ -125,15 +125,6 @@ def test_moments_and_coordinates_agree(both):
     one, other = (each.solved(ALPHA, BETA) for each in both)
     for name in ("mean", "scaled_mean", "residual", "log_evidence"):
         assert_allclose(getattr(one, name), getattr(other, name), rtol=1e-9)
-    variance = np.array([0.0, 1.0, 0.5, 0.0])
-    beside = [
-        each.overlaps(
-            variance, BETA, each.subset(np.arange(1, 3)).solved(1 / variance[1:3], BETA)
-        )
-        for each in both
-    ]
-    assert_allclose(beside[0].overlap, beside[1].overlap, rtol=1e-9)
-    assert_allclose(beside[0].quality, beside[1].quality, rtol=1e-9)
 
 
 def test_derivatives_by_the_noise(both):

@@ -72,6 +72,7 @@ class Products(ABC):
         self.count = float(problem.sample_weight.sum())
         # Whether outputs share α in units of their noise.
         self.shares_noise = problem.likelihood.unit is not None
+        self.conjugate = problem.likelihood.conjugate
 
     @abstractmethod
     def statistics(
@@ -135,11 +136,15 @@ class Gram(Products):
         return Orthonormal(self)
 
     def finer(self, ascent: Ascent | None) -> Products | None:
-        enough = ascent is not None and ascent.solution.condition < DIFFERENCE_LIMIT
-        return None if enough else self.orthonormal
+        if ascent is None:
+            return self.orthonormal
+        suited = self.suited(ascent.solution.condition)
+        return None if suited is self else suited
 
     def suited(self, condition: float) -> Products:
-        return self if condition < DIFFERENCE_LIMIT else self.orthonormal or self
+        # What is found by an expansion is refitted anyway.
+        enough = condition < DIFFERENCE_LIMIT or not self.conjugate
+        return self if enough else self.orthonormal or self
 
     def _know(self, columns: Indices) -> None:
         """Compute the products of these columns with all others."""
@@ -281,6 +286,7 @@ class Orthonormal(Products):
     def __init__(self, gram: Gram) -> None:
         self.design, self.seen, self.count = gram.design, gram.seen, gram.count
         self.shares_noise, self.gram = gram.shares_noise, gram
+        self.conjugate = gram.conjugate
         seen, everything = self.seen, np.arange(self.design.shape[1])
         at = everything, seen.row_weights[:, 0], seen.target
         columns, target = self.design.coordinates(*at)
@@ -294,6 +300,8 @@ class Orthonormal(Products):
 
     def suited(self, condition: float) -> Products:
         # Annealing multiplies the condition.
+        if not self.conjugate:
+            return self
         return self if condition >= _AMPLE * DIFFERENCE_LIMIT else self.gram
 
     def _include(self, columns: Indices) -> None:

@@ -157,6 +157,7 @@ class BatchSearch:
     start: int | None = None  # a column to begin with
     price: float = 0.0  # nats that a function has to be worth in the end
     seed: int = 0
+    checks: bool = True  # whether single actions are looked at before it is over
     settings: SearchSettings = field(default_factory=SearchSettings)
 
     def init(self, problem: Problem) -> SearchState:
@@ -219,7 +220,8 @@ class BatchSearch:
             return replace(state, phase=phase, trials=trials, failures=failures)
         if state.phase == "closing":
             more = gain > settings.polish_promise * nats
-            return replace(state, phase="closing" if more else "checking")
+            after = "checking" if self.checks else "over"
+            return replace(state, phase="closing" if more else after)
         if state.phase == "checking":
             # An action that gains may be the first of several.
             again = gain > 0

@@ -38,8 +38,11 @@ class SubsamplingSettings:
     fewest_rows: int = 750
     most_rows: int = 4000
     # Fresh candidates of a part, and for each function of the model where products of
-    # all of them are kept, as for a Gaussian likelihood.
+    # all of them are kept, as for a Gaussian likelihood. Of so many rows that they do
+    # not fit into memory, and of classes, whose rows are gone over again and again,
+    # there are fewer.
     fresh: int = 512
+    fresh_of_many: int = 256
     fresh_each: int = 4
     # Fewest candidates of a part, whatever the memory.
     fewest: int = 16
@@ -265,9 +268,11 @@ class SubsampledSearch:
 
     def _room(self, problem: Problem, known: _Known, n_known: int, n_rows: int) -> int:
         """Fresh candidates of a part of so many rows."""
-        settings, count = self.settings, self.settings.fresh
+        settings = self.settings
+        count, wanted = settings.fresh_of_many, settings.fresh
         if problem.likelihood.conjugate and known.well_conditioned:
-            wanted = max(count, settings.fresh_each * n_known)
+            wanted = max(wanted, settings.fresh_each * n_known)
+        if problem.likelihood.conjugate:
             room = int(problem.design.most_entries / n_rows) - n_known
             count = max(count, min(room, wanted))
         return max(settings.fewest, min(count, problem.design.most_columns - n_known))
@@ -298,7 +303,7 @@ class SubsampledSearch:
         if not last:
             quick = self.settings.quick * search.tol
             brief = replace(search.settings, polish_steps=self.settings.newton_steps)
-            search = replace(search, tol=quick, price=0.0, settings=brief)
+            search = replace(search, tol=quick, price=0.0, checks=False, settings=brief)
         inner = search.init(part.problem)
         if last and part.problem.start is not None and all_rows and not part.whole:
             inner = replace(inner, phase="polishing")
