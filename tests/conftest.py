@@ -14,12 +14,13 @@ settings.load_profile(os.environ.get("RELVEC_HYPOTHESIS", "relvec"))
 
 def pytest_collection_modifyitems(config, items):
     """Leave out what takes minutes, unless it is asked for by its marker."""
-    if "coverage" in config.getoption("markexpr"):
-        return
-    asked_for = pytest.mark.skip(reason="takes minutes: ask for it by -m coverage")
-    for item in items:
-        if item.get_closest_marker("coverage"):
-            item.add_marker(asked_for)
+    for marker in ("coverage", "honesty"):
+        if marker in config.getoption("markexpr"):
+            continue
+        why = f"takes minutes: ask for it by -m {marker}"
+        for item in items:
+            if item.get_closest_marker(marker):
+                item.add_marker(pytest.mark.skip(reason=why))
 
 
 def _data_folder() -> Path:

@@ -25,6 +25,7 @@ from relvec.evidence.fixed_point import FixedPoint
 from relvec.evidence.mode import posterior_at_mode
 from relvec.evidence.pooled import Pooled
 from relvec.evidence.rounds import Rounds
+from relvec.evidence.search import BatchSearch, SearchSettings
 from relvec.evidence.search_model import mode_after, model_at
 from relvec.evidence.tempering import Tempered
 from relvec.likelihoods import Bernoulli, Gaussian, MatchedProbit
@@ -39,6 +40,9 @@ SEARCHES = {
     "pooled, cyclic": Pooled(Sequential(tol=1e-6), Rounds("cyclic")),
     "pooled, small": Pooled(Sequential(tol=1e-6), Rounds(width=4)),
     "tempered": Tempered(Pooled(Sequential(tol=1e-6))),
+    "batches": BatchSearch(tol=1e-6),
+    "batches, random": BatchSearch(tol=1e-6, selection="random", seed=5),
+    "batches, small": BatchSearch(tol=1e-6, settings=SearchSettings(batch=4)),
 }
 FIXED_POINTS = {
     "MacKay": FixedPoint(MacKay(), tol=1e-2),
@@ -191,7 +195,7 @@ def test_a_rescaled_column_changes_nothing(make, name):
 
 
 @pytest.mark.parametrize(
-    "name", ["sequential", "pooled", "tempered", *FIXED_POINTS, *POLISHED]
+    "name", ["sequential", "pooled", "tempered", "batches", *FIXED_POINTS, *POLISHED]
 )
 def test_a_permuted_dictionary_gives_the_same_model(make, name, rng):
     """For those that do not depend on the order."""

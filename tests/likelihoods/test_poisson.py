@@ -54,3 +54,12 @@ def test_nothing_overflows_where_a_step_has_gone_too_far():
     assert Poisson().log_density(COUNTS, eta, ONES) == -np.inf
     wide = Poisson().log_predictive(COUNTS, 0 * eta, np.full((4, 1), 1e8))
     assert np.isfinite(wide).all()
+
+
+def test_a_rate_beyond_all_numbers_has_no_density():
+    """Nor a warning, also where only the sum over rows overflows."""
+    y, eta = np.ones((3, 1)), np.full((3, 1), 709.0)
+
+    for weight in (1.0, 1e3):
+        assert Poisson().log_density(y, eta, np.full(3, weight)) < -1e300
+    assert Poisson().log_density(y, 2 * eta, np.ones(3)) == -np.inf

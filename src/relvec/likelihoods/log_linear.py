@@ -43,7 +43,7 @@ class LogLinear(ClassLikelihood, ABC):
         a, b, c = self.terms(y)
         with np.errstate(over="ignore"):  # to −∞, which no step goes to
             mu = b * np.exp(eta)
-        return float(np.sum(sample_weight @ (a * eta - mu + c)))
+            return float(np.sum(sample_weight @ (a * eta - mu + c)))
 
     def lower_bound(self, y: Array, eta: Array, variance: Array) -> None:
         return None
