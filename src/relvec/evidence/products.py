@@ -34,7 +34,7 @@ from relvec.evidence.moments import (
 from relvec.evidence.noise_units import NoiseUnits, tempered
 from relvec.evidence.selection import addition_gain, best_precision
 from relvec.likelihoods import PseudoObservations
-from relvec.linalg import Reflections, cholesky, rotated, solve_lower
+from relvec.linalg import Reflections, cholesky, rotated, solve_lower, upper_factor
 from relvec.precision import (
     DIFFERENCE_LIMIT,
     LEAST_PRIOR_SHARE,
@@ -214,7 +214,10 @@ def _given_model(
     inner = cross[:, :, active] * (beta[:, :, None] * np.outer(root, root))
     inner.reshape(len(inner), -1)[:, :: len(active) + 1] += 1
     condition = float(np.diagonal(inner, axis1=1, axis2=2).max(initial=1.0))
-    factor = cholesky(inner)
+    try:
+        factor = cholesky(inner)
+    except np.linalg.LinAlgError:
+        factor = np.stack([upper_factor(one).T for one in inner])
     whitened = solve_lower(factor, (beta[:, :, None] * root[:, None]) * cross)
     right = (beta * root * target[:, active])[:, :, None]
     half = solve_lower(factor, right)[:, :, 0]
