@@ -18,7 +18,7 @@ from scipy.spatial.distance import cdist
 
 from relvec import RVC, RVR, BottomUp, sparse_bayes
 
-SCHEDULES = ("pool", "greedy")
+SCHEDULES = ("batch", "greedy")
 
 
 @dataclass(frozen=True)

@@ -69,9 +69,9 @@ plt.show()
 # How two searches went, one of them in the axes of the other.
 
 greedy = RVR(gamma=1 / 9, solver=BottomUp(schedule="greedy")).fit(X, y)
-pool = RVR(gamma=1 / 9).fit(X, y)
+batch = RVR(gamma=1 / 9).fit(X, y)
 trace = EvidenceTraceDisplay.from_estimator(greedy, name="greedy")
-EvidenceTraceDisplay.from_estimator(pool, name="pool", ax=trace.axes_)
+EvidenceTraceDisplay.from_estimator(batch, name="batch", ax=trace.axes_)
 plt.show()
 
 # %%

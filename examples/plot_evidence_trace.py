@@ -4,9 +4,9 @@ How a fit proceeds
 
 The sequential algorithm adds, re-estimates and deletes one basis function at a
 time, and now and then re-estimates the noise. ``BottomUp(schedule="greedy")`` runs it
-as the paper has it; by default many functions are searched at once in a *pool*, and a
-step is a whole round. ``history_`` keeps what each step came to; but for rounding the
-evidence never falls on the way.
+as the paper has it; by default a step is a whole round, in which a *batch* of functions
+joins and all precisions and the noise are re-estimated together. ``history_`` keeps
+what each step came to; but for rounding the evidence never falls on the way.
 """
 
 import matplotlib.pyplot as plt
@@ -18,9 +18,9 @@ from relvec.data import noisy_sinc
 X, y = noisy_sinc(200, noise=0.1, seed=0)
 solver = BottomUp(schedule="greedy")
 greedy = RVR(gamma=1 / 3**2, solver=solver).fit(X, y)
-pooled = RVR(gamma=1 / 3**2).fit(X, y)
+batches = RVR(gamma=1 / 3**2).fit(X, y)
 
-for name, model in (("greedy", greedy), ("pool", pooled)):
+for name, model in (("greedy", greedy), ("batch", batches)):
     rise = np.diff(model.history_["log_evidence"]).min()
     print(
         f"{name:7}{model.status_.name.lower()} after {model.n_iter_} steps, evidence "
@@ -37,8 +37,8 @@ history = greedy.history_
 steps = history["iteration"]
 
 axes[0].plot(steps, history["log_evidence"], color="C0", label="greedy")
-rounds = pooled.history_["iteration"], pooled.history_["log_evidence"]
-axes[0].plot(*rounds, ".-", color="C2", label="pool")
+rounds = batches.history_["iteration"], batches.history_["log_evidence"]
+axes[0].plot(*rounds, ".-", color="C2", label="batch")
 axes[0].legend(frameon=False)
 axes[0].set(ylabel="log evidence", title="One fit, step by step", xscale="log")
 
@@ -56,7 +56,7 @@ plt.show()
 # %%
 # Most of the evidence is found in the first few steps. The long tail refines prior
 # precisions: a larger ``tol`` cuts it short, and changes the prediction little. The
-# pool has no such tail, because Newton's method moves all precisions together.
+# default has no such tail, because Newton's method moves all precisions together.
 
 line = np.linspace(-10, 10, 401)[:, None]
 for tol in (1e-4, 1e-2, 1e-1):

@@ -3,8 +3,8 @@ Twenty thousand rows from a file
 ================================
 
 Twenty thousand rows have 400 million pairs: 3.2 GB of kernel values that are never
-held. :func:`relvec.data.scan` reads the rows a block at a time, and the dictionary is
-searched by its parts. See :doc:`/guide/large_data`.
+held. :func:`relvec.data.scan` reads the rows a block at a time, and some rows and
+candidates are searched first. See :doc:`/guide/large_data`.
 """
 
 import logging

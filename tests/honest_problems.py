@@ -13,7 +13,7 @@ import numpy as np
 from honesty import Bernoulli, Case, Dictionary, Found, MultinomialProbit, Poisson
 from honesty import Softmax as SoftmaxRows
 
-from relvec import RVC, RVR, BottomUp, Mrvm1, sparse_bayes
+from relvec import RVC, RVR, Mrvm1, sparse_bayes
 from relvec.kernels import Gaussian, Linear
 
 SEED = 39
@@ -38,7 +38,6 @@ KINDS = {
 }
 PROBLEMS = [(kind, i) for kind, (count, *_) in KINDS.items() for i in range(count)]
 # Some of which fit and check take least time, of every sort of likelihood.
-SOLVER = BottomUp(schedule="batch")
 QUICK = [
     ("given width", 0),
     ("learned width", 0),
@@ -181,7 +180,7 @@ def _case(problem, model, y, **others):
 
 
 def _estimator(problem, **more):
-    given = {"uncertainty": "plain", "solver": SOLVER, **problem.settings, **more}
+    given = {"uncertainty": "plain", **problem.settings, **more}
     if problem.kernels == ():
         given["kernel"] = None
     return given
@@ -231,7 +230,7 @@ def _several_classes(problem, kind):
 def _sparse_bayes(problem, kind):
     classes = "classes" in kind
     name = "bernoulli" if classes else "gaussian"
-    fit = sparse_bayes(problem.X, problem.y, name, solver=SOLVER)
+    fit = sparse_bayes(problem.X, problem.y, name)
     found = Found(
         active=fit.relevant,
         prior_precision=fit.prior_precision,

@@ -45,16 +45,10 @@ LOST_TO_ROUNDING = 1e-15
 # factors, whose error is ε·√κ, no longer tell models apart. A noise of 1e-5 of the
 # target beside smooth functions takes 1e-24.
 LEAST_PRIOR_SHARE = 1e-28
-# 1 − νS is what the prior still says of a weight, a difference of numbers of order one
-# after some thousand updates in place; below, a pool leaves functions to Newton.
-DETERMINED = 1e-10
 # |cosine| from which two columns are copies: gains of one are those of the other.
 COPY = 1 - 1e-10
 # Relative difference of two gains that are equal but for rounding: ROUNDING·GRAM_LIMIT.
 TIE = 1e-8
-# Share of tᵀWt below which the residual in Gram form is a difference of nearly equal
-# numbers, with fewer than six digits left.
-LEAST_RESIDUAL = 1e-8
 # By which an objective may seem to fall, relative to its size: a hundred sums over
 # rows. Derivatives, which Newton's method has, tell the way where differences do not.
 SLACK = 100 * ROUNDING

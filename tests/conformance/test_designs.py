@@ -14,7 +14,7 @@ from relvec.data import Block
 from relvec.design import DenseDesign, Rows
 from relvec.design.blocked import BlockedDesign, Room
 from relvec.design.sparse import SparseDesign
-from relvec.kernels import Columns, Gaussian, Linear, Sigmoid
+from relvec.kernels import Columns, Gaussian, Linear
 
 ENTRIES = drawn(7, (17, 9))
 SAMPLE_WEIGHT = read_only(np.random.default_rng(8).uniform(0.5, 2.0, 17))
@@ -52,7 +52,7 @@ def of_kernels(rows, groups, keep=1e6):
     """Inner products with nine centres, which is what the columns are."""
     parts = np.array_split(np.eye(9), groups)
     basis = Basis(tuple(Group(Linear(), part) for part in parts), bias=False)
-    return BlockedDesign(rows, basis, NORMS, SAMPLE_WEIGHT, Room(0, keep, pivots=9))
+    return BlockedDesign(rows, basis, NORMS, SAMPLE_WEIGHT, Room(0, keep))
 
 
 def with_known_products():
@@ -273,73 +273,7 @@ def test_a_view_of_a_view(design):
     assert_allclose(found, expected, atol=1e-13)
 
 
-@pytest.mark.parametrize("name", [name for name in DESIGNS if "kernel" not in name])
-def test_no_low_rank_of_columns_that_are_none_of_a_kernel(name):
-    design = DESIGNS[name]()
-
-    assert design.low_rank(np.arange(4), None, TARGETS, 1e-4) is None
-
-
-@pytest.mark.parametrize("name", [name for name in DESIGNS if "kernel" in name])
-@pytest.mark.parametrize("which", VIEW_ROWS)
-def test_a_low_rank_that_is_the_full_one(name, which):
-    """Of the columns as the design presents them, on some rows."""
-    rows, chosen = VIEW_ROWS[which], np.array([1, 2, 6])
-    kept = np.arange(17) if rows is None else rows
-    part, v = UNIT[np.ix_(kept, chosen)], SAMPLE_WEIGHT[kept]
-    V, z = DESIGNS[name]().low_rank(chosen, rows, TARGETS[kept], 1e-9)
-
-    assert_allclose(V.T @ V, (part.T * v) @ part, atol=1e-8)
-    assert_allclose(V.T @ z, (part.T * v) @ TARGETS[kept], atol=1e-8)
-    assert_allclose(z.T @ z, (TARGETS[kept].T * v) @ TARGETS[kept], rtol=1e-12)
-
-
 POINTS = read_only(np.random.default_rng(3).uniform(-3, 3, (400, 2)))
-
-
-def smooth_design(kernel, rows, pivots):
-    basis = Basis.of(kernel, POINTS[:90], bias=True)
-    weight = np.random.default_rng(4).uniform(0.5, 2, 400)
-    room = Room(entries=0, keep=0, pivots=pivots)
-    norms = np.random.default_rng(5).uniform(1, 3, 91)
-    return BlockedDesign(rows, basis, norms, weight, room)
-
-
-@pytest.mark.parametrize("tol", [1e-2, 1e-4, 1e-7])
-@pytest.mark.parametrize("which", ["all rows", "some rows"])
-@pytest.mark.parametrize("chosen", [range(91), range(7, 91, 2)], ids=["bias", "none"])
-def test_a_low_rank_is_as_accurate_as_stated(chosen, which, tol):
-    """Entries are at most one: none is off by more than ``tol``."""
-    rows = Rows([Block(part) for part in np.split(POINTS, 4)], 400, entries=3000)
-    design = smooth_design(Gaussian(3.0), rows, pivots=80)
-    kept = None if which == "all rows" else np.arange(20, 400, 7)
-    own = POINTS if kept is None else POINTS[kept]
-    v = design.sample_weight if kept is None else design.sample_weight[kept]
-    target, chosen = own[:, :1], np.array(chosen)
-    V, z = design.low_rank(chosen, kept, target, tol)
-    norms, Phi = design.column_norms[chosen], design.basis.subset(chosen)(own)
-    V = V * norms
-
-    most = (2 * tol + tol**2) * v.sum() + 1e-10
-    assert np.max(np.abs(V.T @ V - (Phi.T * v) @ Phi)) <= most
-    most = tol * (v @ np.abs(target)) + 1e-10
-    assert np.all(np.abs(V.T @ z - (Phi.T * v) @ target) <= most)
-    assert len(V) <= 2 * (80 + 2)
-
-
-def test_no_low_rank_of_too_many_pivots_or_an_indefinite_kernel():
-    rows, every = Rows.of(POINTS), np.arange(91)
-    smooth, rough, other = Gaussian(3.0), Gaussian(0.01), Sigmoid(0.1)
-
-    def low_rank(kernel, pivots, tol=1e-4):
-        design = smooth_design(kernel, rows, pivots)
-        return design.low_rank(every, None, POINTS, tol)
-
-    assert low_rank(smooth, 80) is not None
-    assert low_rank(smooth, 10) is None
-    assert low_rank(smooth, 30, tol=1e-11) is None
-    assert low_rank(rough, 89) is None
-    assert low_rank(other, 90) is None
 
 
 @pytest.mark.parametrize("entries", [40, 333, 2000])
@@ -347,12 +281,11 @@ def test_no_low_rank_of_too_many_pivots_or_an_indefinite_kernel():
 def test_coordinates_do_not_depend_on_the_blocks(entries, keep):
     """Triangles of many blocks are merged to what one block gives, but for a turn."""
     indices, weights = np.arange(40, 0, -3), np.random.default_rng(6).uniform(1, 9, 400)
+    basis = Basis.of(Gaussian(0.5), POINTS[:90], bias=True)
+    norms = np.random.default_rng(5).uniform(1, 3, 91)
 
     def found(rows):
-        design = smooth_design(Gaussian(0.5), rows, pivots=0)
-        design = BlockedDesign(
-            rows, design.basis, design.column_norms, weights, Room(0, keep)
-        )
+        design = BlockedDesign(rows, basis, norms, weights, Room(0, keep))
         design.matvec(np.ones((1, len(indices))), indices)
         return design.coordinates(indices, weights, POINTS)
 
@@ -363,15 +296,6 @@ def test_coordinates_do_not_depend_on_the_blocks(entries, keep):
     assert_allclose(V.T @ V, whole.T @ whole, rtol=1e-12, atol=1e-12)
     assert_allclose(V.T @ z, whole.T @ target, rtol=1e-12, atol=1e-11)
     assert_allclose(z.T @ z, target.T @ target, rtol=1e-12, atol=1e-11)
-
-
-def test_a_low_rank_of_the_constant_alone():
-    design = smooth_design(Gaussian(3.0), Rows.of(POINTS), pivots=80)
-    V, z = design.low_rank(np.array([0]), None, POINTS, 1e-4)
-    ones = np.ones((400, 1)) / design.column_norms[0]
-
-    assert_allclose(V.T @ V, (ones.T * design.sample_weight) @ ones)
-    assert_allclose(V.T @ z, (ones.T * design.sample_weight) @ POINTS, atol=1e-10)
 
 
 @pytest.mark.parametrize("smallest", [1.0, 1e-9], ids=["Gram", "orthogonal"])

@@ -150,17 +150,6 @@ def test_what_fits_at_once_is_as_many_functions_as_it_says():
             r"the copies that it makes; memory_budget is 20 MB: use design='auto', "
             r"candidates=184 or fewer, or a larger memory_budget",
         ),
-        (
-            "low-rank",
-            ROUGH,
-            r"need more than \d+ pivots for 6,000 rows × 6,001 functions, 288 MB, "
-            r"within a memory_budget of 20 MB: widen the kernel .*raise memory_budget",
-        ),
-        (
-            "low-rank",
-            Sigmoid(0.1),
-            r"kernel known to be positive definite.* use design='auto'",
-        ),
     ],
 )
 def test_refusals_come_before_memory_is_taken(kind, kernel, message):
@@ -173,7 +162,7 @@ def test_refusals_come_before_memory_is_taken(kind, kernel, message):
     assert peak_bytes(refused) < 15e6
 
 
-@pytest.mark.parametrize("kind", ["dense", "low-rank", "streamed"])
+@pytest.mark.parametrize("kind", ["dense", "streamed"])
 def test_a_design_asked_for_is_taken(kind):
     kinds = {"dense": DenseDesign}
 
@@ -181,17 +170,12 @@ def test_a_design_asked_for_is_taken(kind):
     assert found is kinds.get(kind, BlockedDesign)
 
 
-def test_low_rank_asked_for_may_have_more_pivots_than_chosen_by_itself():
-    """As many as functions; by itself, where it has to be quicker, a third of them."""
-    wanted = dictionary(SMOOTH, 400, 400)
-    asked = choose_design("low-rank", wanted).design
-    chosen = choose_design("streamed", wanted).design
-    every, target = np.arange(401), np.ones((400, 1))
+@pytest.mark.parametrize("name", AUTOMATIC)
+def test_a_low_rank_is_what_suits(name):
+    """The value is deprecated, and no mechanism is behind it any more."""
+    wanted = AUTOMATIC[name][0]
 
-    assert asked.room.pivots == 400
-    assert chosen.room.pivots == 133
-    assert asked.low_rank(every, None, target, 1e-7) is not None
-    assert chosen.low_rank(every, None, target, 1e-7) is None
+    assert chosen("low-rank", wanted) == chosen("auto", wanted)
 
 
 @pytest.mark.parametrize("name", AUTOMATIC)

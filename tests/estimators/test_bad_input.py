@@ -37,7 +37,7 @@ PARAMETERS = [
     ),
     (
         {"design": "spares"},
-        "design must be one of 'auto', 'dense', 'sparse', 'low-rank', 'streamed'; got",
+        "design must be one of 'auto', 'dense', 'sparse', 'streamed'; got",
     ),
     ({"design": None}, "design must be one of .*; got None"),
     ({"candidates": "some"}, "'auto', 'all', a number of rows or an array .*'some'"),

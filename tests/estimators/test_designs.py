@@ -5,20 +5,19 @@ import re
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from problems import read_only, ripples
 from sklearn.base import clone
 
 from relvec import RVC, RVR, BottomUp
 from relvec.data import noisy_sinc, scan, two_mixtures
-from relvec.evidence import pooled
 
 NOISE = 0.1
 X, Y = ripples(1200, seed=3, noise=NOISE)
 POINTS, LABELS = read_only(*two_mixtures(600, seed=0))
 WEIGHTS = read_only(np.random.default_rng(4).integers(0, 3, 1200).astype(float))
 
-DESIGNS = ["low-rank", "streamed"]
+DESIGNS = ["auto", "streamed"]
 
 
 def regression(**parameters):
@@ -111,7 +110,7 @@ def test_weighted_classification_agrees_with_the_dense_one(design):
     assert np.all(weights[model.relevance_] > 0)
 
 
-@pytest.mark.parametrize("schedule", ["pool", "greedy"])
+@pytest.mark.parametrize("schedule", ["batch", "greedy"])
 @pytest.mark.parametrize("design", DESIGNS)
 def test_both_schedules_run_on_every_design(design, schedule):
     x, y = noisy_sinc(200, seed=0)
@@ -219,7 +218,7 @@ def test_equal_rows_are_one_candidate():
 
 
 def test_fewer_candidates_where_no_more_fit():
-    """A rough kernel on many rows: neither low rank nor dense, and it is said."""
+    """A search that looks at all candidates holds no more than there is room for."""
     greedy = BottomUp("greedy")
     model = RVR(gamma=0.5, memory_budget="3MB", solver=greedy, max_iter=9)
     with pytest.warns(UserWarning, match="max_iter"):
@@ -242,8 +241,6 @@ def test_features_are_never_left_out_for_a_budget(rng):
 @pytest.mark.parametrize("design", ["dense", *DESIGNS])
 @pytest.mark.parametrize("kernel", ["rbf", "linear", "poly", None])
 def test_single_precision_rows_give_nearly_the_same_model(design, kernel, rng):
-    if kernel is None and design == "low-rank":
-        design = "auto"
     target = X[:, 0] - 0.1 * X[:, 1] ** 2 + rng.standard_normal(1200)
     count = "auto" if kernel is None else 60
     parameters = {"gamma": 0.02, "design": design, "candidates": count}
@@ -258,15 +255,15 @@ def test_single_precision_rows_give_nearly_the_same_model(design, kernel, rng):
 
 def test_single_precision_vectors_stay_as_they_were():
     rows = X.astype(np.float32)
-    model = regression(design="low-rank").fit(rows, Y)
+    model = regression(design="streamed").fit(rows, Y)
 
     assert model.relevance_vectors_.dtype == np.float32
     assert np.array_equal(model.relevance_vectors_, rows[model.relevance_])
 
 
 def test_single_precision_classification():
-    double = classification(design="low-rank").fit(POINTS, LABELS)
-    single = classification(design="low-rank").fit(POINTS.astype(np.float32), LABELS)
+    double = classification(design="streamed").fit(POINTS, LABELS)
+    single = classification(design="streamed").fit(POINTS.astype(np.float32), LABELS)
 
     assert_allclose(
         single.predict_proba(POINTS.astype(np.float32)),
@@ -283,7 +280,6 @@ def test_single_precision_classification():
     [
         ({}, "design: dense: only 1,200 rows × 1,201 functions"),
         ({"design": "dense"}, "design: dense: 1,200 rows .* as asked for"),
-        ({"design": "low-rank"}, "design: columns of 1,200 rows .* as they are needed"),
         ({"design": "streamed"}, "design: columns of 1,200 rows .* as they are needed"),
     ],
 )
@@ -307,7 +303,7 @@ def test_fewer_candidates_are_logged(caplog):
 
 def test_nothing_is_logged_unless_asked_for(caplog):
     with caplog.at_level(logging.WARNING):
-        regression(design="low-rank").fit(X, Y)
+        regression(design="streamed").fit(X, Y)
 
     assert caplog.records == []
 
@@ -318,23 +314,34 @@ def test_a_source_of_rows_and_its_array_are_logged_alike(caplog):
     assert any("1,200 rows" in record.getMessage() for record in caplog.records)
 
 
-def test_approximate_columns_do_not_send_the_search_astray(monkeypatch):
-    """Neighbours with large opposite weights: the condition is far beyond 1e6.
-
-    Exact posteriors beside approximate inner products promised thousands of nats.
-    """
+def test_neighbours_with_large_opposite_weights_do_not_send_the_search_astray():
+    """The condition is far beyond 1e6: inner products alone promise what is not so."""
     rng = np.random.default_rng(0)
     x = rng.uniform(1, 10, (2000, 1))
     y = np.sin(40 / x[:, 0]) + 0.1 * rng.standard_normal(2000)
-    counted = []
-    original = pooled.posterior_at_mode
-    monkeypatch.setattr(
-        pooled,
-        "posterior_at_mode",
-        lambda *a, **k: counted.append(1) or original(*a, **k),
-    )
-    model = RVR(gamma=50.0, design="low-rank").fit(x, y)
+    model = RVR(gamma=50.0).fit(x, y)
 
     assert model.model_.posterior.condition > 1e6
-    assert len(counted) < 100
     assert np.sqrt(np.mean((model.predict(x) - np.sin(40 / x[:, 0])) ** 2)) < 0.05
+
+
+# Values of version 0.2 whose mechanism is gone
+
+
+def test_a_low_rank_is_deprecated_and_suits_itself():
+    with pytest.warns(FutureWarning, match="'low-rank' is deprecated and means 'auto'"):
+        model = classification(design="low-rank").fit(POINTS, LABELS)
+    expected = classification().fit(POINTS, LABELS)
+
+    assert_array_equal(model.relevance_, expected.relevance_)
+    assert model.log_evidence_ == expected.log_evidence_
+
+
+def test_a_pool_is_deprecated_and_means_batches():
+    with pytest.warns(FutureWarning, match="'pool' is deprecated: .*schedule='batch'"):
+        solver = BottomUp(schedule="pool")
+    model = classification(solver=solver).fit(POINTS, LABELS)
+    expected = classification(solver=BottomUp()).fit(POINTS, LABELS)
+
+    assert_array_equal(model.relevance_, expected.relevance_)
+    assert model.log_evidence_ == expected.log_evidence_

@@ -4,11 +4,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from sklearn.datasets import make_blobs
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import scale
 
 from relvec import RVC
-from relvec.evidence.maximise import _Weights
 
 
 def blobs(n_classes, n_rows, n_features=6, spread=2.0):
@@ -35,24 +33,3 @@ def test_many_classes_fit_at_the_defaults(n_classes, n_rows, n_features):
     assert_allclose(p.sum(axis=1), 1)
     assert model.calibration_.log_loss < model.calibration_.baseline_log_loss
     assert np.isfinite(model.log_evidence_)
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::relvec.FitWarning")
-def test_a_thousand_classes_end_in_time(monkeypatch):
-    """A hundred rows stand for all: each compares half a million pairs of classes."""
-    seen = []
-    by_rows = _Weights.by_rows
-    monkeypatch.setattr(
-        _Weights,
-        "by_rows",
-        lambda self, problem, count: (
-            seen.append(count) or by_rows(self, problem, count)
-        ),
-    )
-    X, y = blobs(1000, 2000, spread=0.5)
-    with pytest.warns(ConvergenceWarning, match="max_seconds"):
-        model = RVC(max_seconds=1).fit(X, y)
-
-    assert len(model.classes_) == 1000
-    assert min(seen) == 100

@@ -48,10 +48,9 @@ class Counting:
 
 
 BUDGETS = {
-    "low rank, 20 MB": (RVR(gamma=0.05, candidates=2000), 20),
-    "low rank, 60 MB": (RVR(gamma=0.05, candidates=4000), 60),
-    "low rank, all rows": (RVR(gamma=0.05, candidates="all"), 150),
-    "low rank by name": (RVR(gamma=0.05, candidates=2000, design="low-rank"), 25),
+    "20 MB": (RVR(gamma=0.05, candidates=2000), 20),
+    "60 MB": (RVR(gamma=0.05, candidates=4000), 60),
+    "all rows": (RVR(gamma=0.05, candidates="all"), 150),
     "streamed": (RVR(gamma=0.05, candidates=1000, design="streamed"), 25),
     "dense by name": (RVR(gamma=0.1, candidates=200, design="dense"), 50),
     "rough, so fewer candidates": (RVR(gamma=30.0), 20),
@@ -102,11 +101,11 @@ def test_streaming_stays_within_its_budget(gamma, megabytes):
 
 
 def test_a_larger_budget_is_used():
-    """Features are kept instead of being evaluated again."""
+    """Columns are kept instead of being evaluated again."""
     counts = []
     for budget in ("8MB", "200MB"):
         kernel = Counting(Gaussian(5.0))
-        parameters = {"candidates": 500, "design": "low-rank", "max_iter": 5}
+        parameters = {"candidates": 500, "max_iter": 5}
         with pytest.warns(UserWarning, match="max_iter"):
             RVC(kernel, memory_budget=budget, **parameters).fit(X, LABELS)
         counts.append(kernel.entries)
@@ -114,7 +113,7 @@ def test_a_larger_budget_is_used():
     assert counts[1] < 0.8 * counts[0]
 
 
-@pytest.mark.parametrize("design", ["auto", "dense", "low-rank", "streamed"])
+@pytest.mark.parametrize("design", ["auto", "dense", "streamed"])
 def test_wide_rows_in_single_precision_are_not_copied(design, rng):
     """Their double would be 80 MB; blocks of them are of constant size."""
     wide = rng.standard_normal((4000, 2500), dtype=np.float32)
@@ -155,7 +154,7 @@ def test_work_is_linear_in_the_number_of_rows(model, rng):
 
 def test_no_matrix_of_all_pairs_is_formed_where_all_rows_are_candidates():
     kernel = Counting(Gaussian(6.0))
-    model = RVR(kernel, candidates="all", design="low-rank").fit(X[:6000], Y[:6000])
+    model = RVR(kernel, candidates="all").fit(X[:6000], Y[:6000])
 
     assert kernel.entries < 0.6 * 6000**2
     assert len(model.relevance_) > 3
@@ -186,7 +185,6 @@ def test_predicting_wide_rows_takes_constant_memory(rng):
     "parameters",
     [
         {"design": "dense", "memory_budget": "30MB"},
-        {"design": "low-rank", "memory_budget": "30MB", "gamma": 50.0},
         {"memory_budget": 100},
     ],
     ids=str,

@@ -127,7 +127,6 @@ def test_the_evidence_rises_and_the_trace_tells_more():
     for name in ("weights_change", "targets_change", "precision_change"):
         assert np.isnan(history[name][0])
         assert np.all(history[name][1:] >= 0)
-        assert history[name][-1] < history[name][1]
 
 
 @pytest.mark.parametrize("load", [load_iris, load_wine])
@@ -150,7 +149,7 @@ def test_digits():
     assert len(model.relevance_) < 60
 
 
-@pytest.mark.parametrize("design", ["dense", "low-rank", "streamed"])
+@pytest.mark.parametrize("design", ["auto", "streamed"])
 def test_designs_agree(design):
     X, y = blobs(150, 3, seed=1)
     dense = RVC(kernel=Gaussian(3.0), design="dense").fit(X, y)
@@ -213,7 +212,7 @@ class TestMrvm1:
     @pytest.mark.parametrize(
         "settings",
         [
-            {"design": "low-rank"},
+            {"design": "streamed"},
             {"solver": BottomUp("greedy"), "tol": 0.1},
             {"kernel_learning": LengthScales("width", n_restarts=1), "tol": 0.1},
         ],

@@ -455,12 +455,12 @@ def test_a_name_is_an_object_with_its_defaults(name):
 def test_the_noise_is_that_of_all_rows():
     """(4.2.3.1), by hand: not that of the few rows of the last set."""
     partition = SplitMerge(rows="partition", noise_from="all", polish=False)
-    model = fitted("RVR", partition, partition_size=80)
+    model = fitted("RVR", partition, partition_size=120)
     errors, posterior = Y - model.predict(X), model.model_.posterior
     gamma = np.sum(1 - posterior.prior_precision * posterior.covariance[0].diagonal())
     expected = np.sum(errors**2) / (N_ROWS - gamma)
 
-    assert_allclose(model.history_["noise_std"][-1] ** 2, expected, rtol=0.011)
+    assert_allclose(model.history_["noise_std"][-1] ** 2, expected, rtol=0.02)
     own = fitted("RVR", SplitMerge(noise_from="partition", polish=False))
     assert abs(own.history_["noise_std"][-1] ** 2 / expected - 1) > 0.02
 
@@ -610,7 +610,7 @@ def test_a_fit_may_go_on_from_another(task, partition, place):
     assert model.status_ is Status.CONVERGED
 
 
-@pytest.mark.parametrize("schedule", ["pool", "greedy"])
+@pytest.mark.parametrize("schedule", ["batch", "greedy"])
 def test_a_partition_as_large_as_all_rows_is_a_fit_of_them(schedule):
     solver = BottomUp(schedule=schedule)
     model = regression(SplitMerge(polish=False), partition_size=N_ROWS, solver=solver)

@@ -185,7 +185,6 @@ def test_a_search_that_goes_on_has_nothing_left_to_do():
         {"kernel": ["rbf", "linear"]},
         {"uncertainty": "plain"},
         {"fit_intercept": False},
-        {"design": "low-rank", "gamma": 0.3},
         {"design": "streamed", "gamma": 0.3},
         {"noise_variance": 0.1},
         {"noise_variance": (NOISE[:3] ** 2).tolist()},

@@ -88,7 +88,7 @@ def test_weights_are_repetitions():
         repeated.predict(NEW, return_std=True),
         strict=True,
     ):
-        assert_allclose(one, other, rtol=1e-3)
+        assert_allclose(one, other, rtol=1e-3, atol=1e-5)
 
 
 def test_a_model_without_error_or_signal_is_as_ever():
@@ -101,12 +101,14 @@ def test_a_model_without_error_or_signal_is_as_ever():
 
 
 def test_a_fit_begins_with_the_last_one():
+    """And ends at a model that says the same, at this maximum or the next."""
     model = RVR(noise="heteroscedastic", gamma=0.5, warm_start=True).fit(X, Y)
     before = model.predict(NEW, return_std=True)
     after = model.fit(X, Y).predict(NEW, return_std=True)
 
-    assert_allclose(after[0], before[0], atol=0.05)
-    assert_allclose(after[1], before[1], rtol=0.15)
+    moved, ratio = (after[0] - before[0]) / before[1], after[1] / before[1]
+    assert np.sqrt(np.mean(moved**2)) < 0.25
+    assert np.sqrt(np.mean(np.log(ratio) ** 2)) < 0.25
 
 
 @pytest.mark.parametrize(

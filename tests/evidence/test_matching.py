@@ -188,7 +188,7 @@ def test_a_wide_cavity_does_not_make_the_search_swing():
 
 
 def test_classes_that_can_be_separated_do_not_run_away():
-    """Their evidence rises with ever larger weights, until digits are out."""
+    """Their evidence rises with ever larger weights, by less and less."""
     y = np.arange(100) % 2
     apart = 2.4 * (2 * y - 1)[:, None] / np.sqrt(5)
     X = np.random.default_rng(6).standard_normal((100, 5)) + apart
@@ -199,4 +199,4 @@ def test_classes_that_can_be_separated_do_not_run_away():
     size = np.sqrt(np.mean(model.model_.basis(X) ** 2, axis=0))
     added = size / np.sqrt(posterior.prior_precision)
     assert np.all(model.predict(X) == y)
-    assert added.max() == pytest.approx(100)
+    assert 30 < added.max() < 100 * (1 + 1e-6)

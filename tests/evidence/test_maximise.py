@@ -21,7 +21,7 @@ from relvec.evidence import (
     maximise,
 )
 from relvec.evidence.fixed_point import FixedPoint
-from relvec.evidence.pooled import Pooled
+from relvec.evidence.search import BatchSearch
 from relvec.likelihoods import Bernoulli, Gaussian, Softmax
 
 
@@ -196,7 +196,9 @@ def test_functions_come_back_in_the_dictionarys_order():
     assert np.all(np.diff(active) > 0)
 
 
-@pytest.mark.parametrize("maximiser", [Sequential(), Pooled(), FixedPoint(MacKay())])
+@pytest.mark.parametrize(
+    "maximiser", [Sequential(), BatchSearch(), FixedPoint(MacKay())]
+)
 @pytest.mark.parametrize("factor", [1.0, 1e3])
 def test_priors_are_no_broader_than_they_may_be(maximiser, factor):
     """In the units of the targets; it costs evidence, and is no search in vain."""
@@ -218,7 +220,9 @@ def test_a_start_is_no_broader_than_it_may_be():
     start = np.where(np.arange(given.design.shape[1]) < 2, 1e-6, np.inf)
     bound = np.full(given.design.shape[1], 2.0)
     fit = maximise(
-        replace(given, start=start, max_prior_std=bound), Pooled(), Limits(max_iter=0)
+        replace(given, start=start, max_prior_std=bound),
+        BatchSearch(),
+        Limits(max_iter=0),
     )
 
     assert_allclose(fit.posterior.prior_precision, 0.25)

@@ -218,9 +218,7 @@ def test_the_evidence_of_some_rows_is_scaled_to_all():
 
 # The search
 
-SMALL = SubsamplingSettings(
-    small=0, fewest_rows=60, most_rows=80, fresh=8, fresh_of_many=8, fewest=4
-)
+SMALL = SubsamplingSettings(small=0, fewest_rows=60, most_rows=80, fresh=8, fewest=4)
 
 
 def states_of(problem, settings=SMALL, **search):

@@ -52,7 +52,7 @@ def test_a_solver_from_the_top_comes_down_to_half(rule, most):
     assert found.record == (len(data), len(found.rows))
 
 
-@pytest.mark.parametrize("schedule", ["greedy", "pool"])
+@pytest.mark.parametrize("schedule", ["greedy", "batch"])
 @pytest.mark.parametrize("rule", ["partition", "set"])
 def test_a_solver_from_nothing_ends_by_itself(schedule, rule):
     """Also where it needs more functions than half of the rows, or begins with some."""

@@ -1,12 +1,13 @@
 """How the dictionary Φ is held."""
 
 from relvec.design.base import DesignMatrix
-from relvec.design.choose import DESIGNS, choose_design
+from relvec.design.choose import DEPRECATED_DESIGNS, DESIGNS, choose_design
 from relvec.design.dense import DenseDesign
 from relvec.design.dictionary import Budget, Dictionary
 from relvec.design.rows import Rows
 
 __all__ = [
+    "DEPRECATED_DESIGNS",
     "DESIGNS",
     "Budget",
     "DenseDesign",

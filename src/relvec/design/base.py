@@ -77,15 +77,6 @@ class DesignMatrix(Protocol):
     def project(self, row_weights: Array, target: Array) -> tuple[Array, Array]:
         """diag(ΦᵀWΦ) and ΦᵀW target of all columns, (K or 1, M) and (K, M)."""
 
-    def low_rank(
-        self, columns: Indices, rows: Indices | None, target: Array, tol: float
-    ) -> tuple[Array, Array] | None:
-        """The ``coordinates`` of many columns by a few features, each entry to ``tol``.
-
-        Of some rows, by their weights, and their targets. None where there would have
-        to be too many.
-        """
-
     def factor(
         self, indices: Indices, prior_precision: Array, precision: Array
     ) -> Array:

@@ -13,7 +13,6 @@ from relvec.basis import Basis
 from relvec.design.base import DesignMatrix
 from relvec.design.dense import DenseDesign
 from relvec.design.exact_columns import ExactColumns
-from relvec.design.low_rank import LowRank
 from relvec.design.rows import Rows
 from relvec.linalg import same, solve_lower, stacked
 from relvec.precision import DEPENDENT
@@ -26,7 +25,6 @@ class Room:
 
     entries: float  # of a view
     keep: float  # bytes of columns kept for the next pass
-    pivots: int = 0  # features of a low rank at most
     columns: int = 1000  # of a view, with products of all pairs of them
 
 
@@ -83,18 +81,6 @@ class BlockedDesign:
             return DenseDesign.weighted(functions, weight)
         norms = self.column_norms[columns]
         return BlockedDesign(own, basis, norms, weight, self.room)
-
-    def low_rank(
-        self, columns: Indices, rows: Indices | None, target: Array, tol: float
-    ) -> tuple[Array, Array] | None:
-        basis, most = self.basis.subset(columns), self.room.pivots
-        if not basis.positive_definite:
-            return None
-        expansion = LowRank.of(basis, tol=tol, most=most, seed=0)
-        if expansion is None:
-            return None
-        V, z = expansion.coordinates(*self._some(rows), target)
-        return V / self._divisors[columns], z
 
     def _some(self, rows: Indices | None) -> tuple[Rows, Array]:
         """Some rows in memory, or all as they are, and their weights."""

@@ -10,7 +10,6 @@ from relvec.design.base import DesignMatrix
 from relvec.design.blocked import BlockedDesign, Room
 from relvec.design.dense import DenseDesign
 from relvec.design.dictionary import Dictionary, in_words
-from relvec.design.low_rank import LowRank
 from relvec.design.sparse import SparseDesign, sparse_functions
 from relvec.linalg import available_threads, column_norms
 from relvec.typing import Array
@@ -20,10 +19,6 @@ _SMALL = 2_500_000
 # Entries of a view, 320 MB: some thousand columns of some thousand rows.
 _VIEW = 40_000_000
 _FEWEST = 32  # functions of a part, for whose products there must be room
-# Features of a low rank: rows turned into as few as these still are much fewer.
-_MOST_PIVOTS = 600
-_DESCRIBED = 4096  # functions that they describe at a time
-_TOLERANCE = 1e-4  # of an entry of Φ to begin with, where a low rank is asked for
 _MOST_DENSITY = 0.1  # from which on products of arrays are faster than sparse ones
 # Floats beside Φ while products of it are formed; of a view, those of several.
 _DENSE_COPIES, _VIEW_COPIES = 1.25, 6
@@ -50,6 +45,7 @@ def choose_design(kind: str, dictionary: Dictionary) -> ChosenDesign | None:
     share = _IN_BLOCKS / (1 + available_threads())
     entries = int(min(BLOCK_ENTRIES, dictionary.budget.bytes * share / 8))
     rows = replace(dictionary.rows, entries=max(entries, 1))
+    kind = "auto" if kind in DEPRECATED_DESIGNS else kind
     return _KINDS[kind](replace(dictionary, rows=rows))
 
 
@@ -104,23 +100,6 @@ def _sparse_only(dictionary: Dictionary) -> ChosenDesign:
     return choice
 
 
-def _low_rank_only(dictionary: Dictionary) -> ChosenDesign | None:
-    basis, most = dictionary.basis, _most_pivots(dictionary, saving=1)
-    if not basis.positive_definite:
-        raise ValueError(
-            "design='low-rank' needs a kernel known to be positive definite, such as "
-            "'rbf': use design='auto' for this one"
-        )
-    if LowRank.of(basis, tol=_TOLERANCE, most=most, seed=dictionary.seed) is None:
-        raise ValueError(
-            f"design='low-rank' would need more than {most} pivots "
-            f"for {dictionary.words}, within a memory_budget of "
-            f"{dictionary.budget.words}: widen the kernel (smaller gamma), raise "
-            "memory_budget or use design='auto'"
-        )
-    return _blocked(dictionary, saving=1)
-
-
 def _streamed(dictionary: Dictionary) -> ChosenDesign | None:
     return _blocked(replace(dictionary, in_memory=False))
 
@@ -129,10 +108,11 @@ _KINDS: dict[str, Callable[[Dictionary], ChosenDesign | None]] = {
     "auto": _automatic,
     "dense": _dense_only,
     "sparse": _sparse_only,
-    "low-rank": _low_rank_only,
     "streamed": _streamed,
 }
 DESIGNS = tuple(_KINDS)
+# Values that have lost their meaning and now mean "auto".
+DEPRECATED_DESIGNS = ("low-rank",)
 
 
 def _dense_numbers(n_rows: int, n_basis: int) -> float:
@@ -167,15 +147,7 @@ def _sparse(dictionary: Dictionary, *, most_density: float) -> ChosenDesign | No
     )
 
 
-def _most_pivots(dictionary: Dictionary, saving: int) -> int:
-    """So many times fewer than functions, or rows, at most; within the budget."""
-    n_rows, n_basis = dictionary.shape
-    described = min(n_basis, _DESCRIBED)
-    affordable = dictionary.budget.bytes / 8 / _VIEW_COPIES / described
-    return int(min(_MOST_PIVOTS, affordable, min(n_rows, n_basis) // saving))
-
-
-def _blocked(dictionary: Dictionary, saving: int = 3) -> ChosenDesign | None:
+def _blocked(dictionary: Dictionary) -> ChosenDesign | None:
     needed = len(dictionary.basis)
     if not dictionary.at_once:
         needed = min(needed, _FEWEST)
@@ -187,7 +159,6 @@ def _blocked(dictionary: Dictionary, saving: int = 3) -> ChosenDesign | None:
         entries=min(_VIEW, budget.bytes / 8 / _VIEW_COPIES),
         columns=int(_COLUMNS * budget.most_functions),
         keep=share * budget.bytes,
-        pivots=_most_pivots(dictionary, saving),
     )
     norms, weight = _norms(dictionary), dictionary.sample_weight
     design = BlockedDesign(rows, basis, norms, weight, room)

@@ -61,11 +61,6 @@ class HeldDesign(ABC):
         """Some columns as they are."""
         return self.matrix[:, columns]
 
-    def low_rank(
-        self, columns: Indices, rows: Indices | None, target: Array, tol: float
-    ) -> None:
-        return None
-
     @abstractmethod
     def squared_norms(self, row_weights: Array) -> Array:
         """diag(ΦᵀWΦ) of all columns, (K, M)."""

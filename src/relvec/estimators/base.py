@@ -1,5 +1,6 @@
 """What relevance vector regression and classification share."""
 
+import warnings
 from functools import partial
 from numbers import Integral
 from typing import Any, Self
@@ -9,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from relvec.chance import generator
 from relvec.data import RowBlocks, is_dask, is_elsewhere, is_row_blocks
-from relvec.design import DESIGNS, Budget
+from relvec.design import DEPRECATED_DESIGNS, DESIGNS, Budget
 from relvec.estimators.attributes import fitted_attributes
 from relvec.estimators.kernel_model import KernelModel
 from relvec.estimators.kernels import KernelChoice
@@ -82,11 +83,22 @@ class SparseKernelModel(KernelModel):
             )
         return super().restored(model)
 
+    def _check_design(self) -> None:
+        if self.design not in DEPRECATED_DESIGNS:
+            check_choice("design", self.design, DESIGNS)
+            return
+        warnings.warn(
+            f"design={self.design!r} is deprecated and means 'auto': large problems "
+            "are searched on some rows and candidates first, then on all rows",
+            FutureWarning,
+            stacklevel=5,
+        )
+
     def _check_parameters(self) -> None:
         super()._check_parameters()
         as_learning(self.kernel_learning, self.kernel)
         check_flag("warm_start", self.warm_start)
-        check_choice("design", self.design, DESIGNS)
+        self._check_design()
         check_choice("uncertainty", self.uncertainty, ("augmented", "plain"))
         check_candidates(self.candidates)
         self._check_partition(self.partition)

@@ -90,8 +90,7 @@ OneAgainstOne or Softmax, default="auto"
         as in :class:`RVR`, classes are as probable as they are frequent far away.
     design, candidates, partition, partition_size, tol, max_iter, max_seconds, \
 warm_start, memory_budget, random_state, verbose : object
-        How the fit is carried out, as in :class:`RVR`. Low rank does not serve classes:
-        ``design="low-rank"`` searches by parts, as ``"auto"`` does.
+        How the fit is carried out, as in :class:`RVR`.
 
     Attributes
     ----------

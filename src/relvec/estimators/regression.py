@@ -62,13 +62,12 @@ default="sequential"
         How the evidence is maximised: function by function, or by one of the classic
         iterations that begin with all functions and prune them, for small data. A
         :class:`BottomUp` is the first with its settings, a :class:`TopDown` another.
-    design : {"auto", "dense", "sparse", "low-rank", "streamed"}, default="auto"
+    design : {"auto", "dense", "sparse", "streamed"}, default="auto"
         How the dictionary is held: as a matrix, as a sparse one for kernels of finite
-        support, or not at all. It is then searched by parts, for a Gaussian likelihood
-        through its low rank where it has one: ``"low-rank"`` insists on one, and
-        ``"streamed"`` keeps as little as possible from one pass over the rows to the
-        next. ``"auto"`` chooses by shape, kernel and ``memory_budget``, and says so
-        with ``verbose=1``.
+        support, or not at all. It is then searched on some rows and candidates first,
+        and ``"streamed"`` keeps as little as possible from one pass over the rows to
+        the next. ``"auto"`` chooses by shape, kernel and ``memory_budget``, and says so
+        with ``verbose=1``. ``"low-rank"`` is deprecated and means ``"auto"``.
     candidates : {"auto", "all"}, int or array of shape (n_centres, n_features), \
 default="auto"
         Where kernel functions may be centred: on all training rows, on so many drawn
@@ -110,10 +109,10 @@ default="gaussian"
         Variance of Gaussian noise, if it is known, perhaps for each output. An estimate
         is never below 1e-12 of the mean square of the (centred) targets.
     tol : float, default=1e-4
-        Nats that a function must gain to enter. The search ends when none does, or when
-        three rounds in succession gain less than this for each observation; where it
-        goes by parts, when rounds of a further part gain less than 15 times this. It is
-        also the largest change of logarithms of precisions and noise at the end.
+        Nats for each observation. The search ends when neither a batch of functions nor
+        a single one gains more; with ``BottomUp(schedule="greedy")`` it is nats of all
+        observations. It is also the largest change of logarithms of precisions and
+        noise at the end.
     max_iter : int, default=10000
         Most steps to take.
     max_seconds : float, optional
@@ -195,11 +194,11 @@ default="gaussian"
         Log marginal likelihood with all constants, in the units of ``y``; with
         ``noise="student-t"`` a lower bound of it.
     n_iter_ : int
-        Steps taken: rounds of the pool, or single actions.
+        Steps taken: rounds of the search, or single actions.
     history_ : dict of ndarray
         ``iteration``, ``log_evidence``, ``n_vectors``, ``gamma``, ``noise_std`` and
-        ``seconds`` after every step. Of a search by parts ``log_evidence`` is scaled
-        from the rows looked at to all rows.
+        ``seconds`` after every step. Where some rows are searched first,
+        ``log_evidence`` is scaled from these to all rows.
     status_ : Status
         How the search ended; its value says what to do about it.
     model_ : FittedModel

@@ -5,21 +5,15 @@ a least-squares problem,
 
     min over m of  |√β z − √β V A^(-1/2) m|² + |m|²,      QR = [√β V A^(-1/2); I],
 
-so that RᵀR = P⁻¹ and nothing is squared. What the model leaves of any column φ is the
-part of [√β v; 0] beyond the span of Q: with B these parts, by reflections,
-
-    ΦᵀC⁻¹Φ = BᵀB,        ΦᵀC⁻¹t̂ = Bᵀb,
-
-sums of squares of which nothing cancels, however little is left.
+so that RᵀR = P⁻¹ and nothing is squared.
 """
 
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from relvec.evidence.moments import FreeNoise, Overlaps, Solution, log_evidence
+from relvec.evidence.moments import FreeNoise, Solution, log_evidence
 from relvec.linalg import Reflections
-from relvec.precision import LEAST_SHARE
 from relvec.typing import Array, Indices
 
 _CORRECTIONS = 2  # the first is the solution
@@ -70,22 +64,6 @@ class Coordinates(FreeNoise):
             left = np.sqrt(beta) * (target - self.columns @ (root[:, None] * m))
             m = m + turn.least_squares(np.vstack([left, -m]))
         return m.T
-
-    def overlaps(
-        self, prior_variance: Array, noise_precision: Array, solution: Solution
-    ) -> Overlaps:
-        inside = np.flatnonzero(prior_variance)
-        root, model = np.sqrt(prior_variance[inside]), self.subset(inside)
-        norms = np.einsum("rn,rn->n", self.columns, self.columns)
-        overlap, quality = [], []
-        for beta, target in self._by_noise(noise_precision):
-            everything = np.sqrt(beta) * np.hstack([self.columns, target])
-            left = Reflections.of(model._stacked(root, beta)).beyond(everything)
-            own = left[:, : len(norms)]
-            overlap.append(own.T @ own)
-            quality.append(left[:, len(norms) :].T @ own)
-        least = LEAST_SHARE * noise_precision[:, None] * norms
-        return Overlaps(np.stack(overlap), np.concatenate(quality), least)
 
     def _stacked(self, root: Array, beta: float) -> Array:
         """[√β V A^(-1/2); I]."""

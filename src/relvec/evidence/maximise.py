@@ -30,7 +30,7 @@ from relvec.typing import Array, Indices
 
 # Rows that the posterior is taken from, at least, where there is no time for all: the
 # variances of some hundred weights are known by them.
-_FEWEST_ROWS, _VERY_FEWEST_ROWS, _FEW_CLASSES = 2000, 100, 10
+_FEWEST_ROWS = 2000
 
 
 @dataclass(frozen=True)
@@ -174,17 +174,9 @@ class _Weights:
         return replace(mode, posterior=replace(posterior, active=self.active))
 
 
-def fewest_rows(problem: Problem) -> int:
-    """That stand for all where time is over; fewer where each compares many classes."""
-    if problem.likelihood.conjugate:
-        return _FEWEST_ROWS
-    pairs = (problem.y.shape[1] / _FEW_CLASSES) ** 2
-    return int(np.clip(_FEWEST_ROWS / pairs, _VERY_FEWEST_ROWS, _FEWEST_ROWS))
-
-
 def _begun(problem: Problem) -> Model:
     """The model that a problem begins with, where there was no time to search."""
-    few = min(fewest_rows(problem), len(problem.y))
+    few = min(_FEWEST_ROWS, len(problem.y))
     return FixedPointModel(_Weights.begun(problem).by_rows(problem, few), 0.0)
 
 
@@ -237,7 +229,7 @@ def _in_time(
             return ended(problem, model)
     except OutOfTimeError:
         some = partial(_Weights.of(model).by_rows, problem)
-        return until.in_time(some, len(problem.y), fewest_rows(problem))
+        return until.in_time(some, len(problem.y), _FEWEST_ROWS)
 
 
 def _finished(

@@ -15,8 +15,7 @@ from typing import Protocol
 
 import numpy as np
 
-from relvec.linalg import cholesky_and_inverse, solve_lower
-from relvec.precision import dependent_share
+from relvec.linalg import cholesky_and_inverse
 from relvec.typing import Array, Indices
 
 
@@ -38,22 +37,6 @@ class Solution:
         return float(squares.sum(axis=-1).max(initial=1.0))
 
 
-@dataclass(frozen=True)
-class Overlaps:
-    """What functions in and out of a model have in common, given the model."""
-
-    overlap: Array  # (K or 1, P, P) T = ΦᵀC⁻¹Φ
-    quality: Array  # (K, P) Q = ΦᵀC⁻¹t̂
-    least_sparsity: Array  # (K or 1, P) a diagonal element of T up to here is rounding
-
-    def subset(self, chosen: Indices) -> "Overlaps":
-        """Of some of the functions."""
-        overlap = self.overlap[:, chosen[:, None], chosen]
-        return Overlaps(
-            overlap, self.quality[:, chosen], self.least_sparsity[:, chosen]
-        )
-
-
 class ColumnMoments(Protocol):
     """All that the rows say about some columns."""
 
@@ -70,11 +53,6 @@ class ColumnMoments(Protocol):
 
     def solved(self, prior_precision: Array, noise_precision: Array) -> Solution:
         """(6) and (7) with all columns in the model."""
-
-    def overlaps(
-        self, prior_variance: Array, noise_precision: Array, solution: Solution
-    ) -> Overlaps:
-        """Of all columns beside the model of those with a ν > 0, which is solved."""
 
     def released(
         self, solution: Solution, noise_precision: Array, ceiling: Array
@@ -160,23 +138,6 @@ class Moments(FreeNoise):
         log_root = len(mean) / len(inner) * np.log(diagonals).sum()
         evidence = log_evidence(self.count, noise_precision, residual, m, log_root)
         return Solution(factor, P, m, mean, residual, evidence)
-
-    def overlaps(
-        self, prior_variance: Array, noise_precision: Array, solution: Solution
-    ) -> Overlaps:
-        """Eqs. (24)-(25)."""
-        beta = noise_precision[:, None]
-        inside = np.flatnonzero(prior_variance)
-        cross = self.gram[:, inside]
-        scale = np.sqrt(prior_variance[inside])[:, None]
-        whitened = solve_lower(solution.factor, scale * cross)
-        explained = combined_by_output(solution.mean, cross)
-        prior = beta[:, :, None] * self.gram
-        whitened *= beta[:, :, None]
-        norms = np.diagonal(prior, axis1=1, axis2=2)
-        least = dependent_share(solution.condition) * norms
-        overlap = prior - np.swapaxes(whitened, 1, 2) @ whitened
-        return Overlaps(overlap, beta * (self.target - explained), least)
 
 
 def log_evidence(

@@ -26,10 +26,11 @@ from relvec.typing import Array, Indices
 
 _LONGEST_STEP = 3.0  # in log α: a factor of 20, beyond which no expansion reaches
 _LEAST_CURVATURE = 1e-8  # along flat directions, whose steps are cut anyway
-# Of the mean curvature, added to all at a saddle, and how many times more of it next.
-# Functions that have just joined stay longer so than by steps along negative curvature:
-# models of kin8nm have a tenth more of them and predict better.
-_DAMPING = (0.1, 4.0)
+# Of the mean curvature, added to all at a saddle in the first step, and how many times
+# less in the next. Functions that have just joined stay longer so than by steps along
+# negative curvature: models of kin8nm have a tenth more of them and predict better.
+_DAMPING, _LESS_DAMPED = 0.1, 0.8
+_MORE_DAMPED = 4.0  # times, where that is not enough
 _MOST_DAMPED = 50  # times, thirty decades: what is no curvature then is no number
 _SHORTEST = 1e-4  # share of a step: what does not rise there does so by rounding
 
@@ -47,32 +48,30 @@ class Ascent:
     least: Array | None = None  # (n,) that α may become
     ceiling: Array | None = None  # (K,) of β; without one it stays
 
-    def moved(self, step: Array) -> "Ascent | None":
-        """Along a step of (log α, log β).
+    def at(self, alpha: Array, beta: Array, solution: Solution) -> "Ascent":
+        """The same functions with other α and noise.
 
-        None where Gram matrices are out of digits.
+        The noise is that of most evidence for these α, where that is known.
         """
+        if self.ceiling is not None:
+            solution, beta = self.moments.released(solution, beta, self.ceiling)
+        functions = self.moments, self.chosen, alpha, beta, solution
+        return Ascent(*functions, False, self.least, self.ceiling)
+
+    def moved(self, step: Array) -> "Ascent | None":
+        """Along a step of (log α, log β); None where there are no digits for it."""
         n_active = len(self.chosen)
-        alpha = self.prior_precision * np.exp(step[:n_active])
+        factors = np.exp(step)
+        alpha = self.prior_precision * factors[:n_active]
         if self.least is not None:
             alpha = np.maximum(alpha, self.least)
         beta = self.noise_precision
         if self.ceiling is not None:
-            beta = np.minimum(beta * np.exp(step[n_active:]), self.ceiling)
+            beta = np.minimum(beta * factors[n_active:], self.ceiling)
         try:
-            solution = self.moments.solved(alpha, beta)
+            return self.at(alpha, beta, self.moments.solved(alpha, beta))
         except np.linalg.LinAlgError:
             return None
-        moved = replace(self, prior_precision=alpha, noise_precision=beta)
-        return replace(moved, solution=solution).released()
-
-    def released(self) -> "Ascent":
-        """With the noise of most evidence, where that is known and it may move."""
-        if self.ceiling is None:
-            return self
-        at = self.solution, self.noise_precision, self.ceiling
-        solution, beta = self.moments.released(*at)
-        return replace(self, solution=solution, noise_precision=beta)
 
 
 def ascend(
@@ -80,112 +79,106 @@ def ascend(
     prior_precision: Array,
     noise_precision: Array,
     *,
-    start: Solution | None = None,
     ceiling: Array | None,
     tol: float,
     most: int,
     least: Array | None = None,
-    damped: bool = False,
+    price: float = 0.0,
 ) -> Ascent:
-    """At most so many steps from a ``start``; a ceiling (K,) lets the noise move.
+    """At most so many steps; a ``ceiling`` (K,) lets the noise move.
 
-    At saddles they go along directions of negative curvature, far, or are ``damped``;
-    then those of functions that leave do not count.
+    Every function that stays is worth the ``price``, in nats.
     """
     if least is not None:
         prior_precision = np.maximum(prior_precision, least)
-    solution = start or moments.solved(prior_precision, noise_precision)
+    solution = moments.solved(prior_precision, noise_precision)
     chosen = np.arange(len(prior_precision))
-    at = (moments, chosen, prior_precision, noise_precision)
-    state = Ascent(*at, solution, least=least, ceiling=ceiling).released()
-    for _ in range(most):
+    functions = moments, chosen, prior_precision, noise_precision, solution
+    state = Ascent(*functions, False, least, ceiling)
+    state = state.at(prior_precision, noise_precision, solution)
+    for number in range(most):
         check_time()
-        lighter = _without_idle(state)
-        while damped and lighter is not None:
-            state, lighter = lighter, _without_idle(lighter)
-        if lighter is not None:
-            state = lighter
-            continue
+        state = _without_idle(state, price)
         if len(state.chosen) == 0 and ceiling is None:
             return replace(state, converged=True)
-        step, concave = _step(state, damped=damped)
-        size = np.abs(step).max(initial=0.0)
+        step, concave = _step(state, _DAMPING * _LESS_DAMPED**number)
         after = _uphill(state, step)
         if after is None:
             return replace(state, converged=True)
         state = after
-        if concave and size < tol:
+        if concave and np.abs(step).max(initial=0.0) < tol:
             return replace(state, converged=True)
     return state
 
 
-def _without_idle(state: Ascent) -> Ascent | None:
-    """Without functions whose evidence has no maximum at a finite α.
+def _without_idle(state: Ascent, price: float) -> Ascent:
+    """Without functions whose evidence has no maximum at a finite α, or not worth it.
 
     q² ≤ s, in these variables m² ≤ p(1 − p), summed over outputs; all of them at once
     if that does not cost evidence, otherwise the one whose deletion gains most.
     """
     p = state.solution.shrinkage.diagonal(axis1=1, axis2=2)
-    ratio = state.solution.scaled_mean**2 / p
-    idle = ((ratio + p - 1) / p).sum(axis=0) <= 0
-    if not idle.any():
-        return None
-    gain = -0.5 * (ratio + np.log(p)).sum(axis=0)  # eq. 37
+    squares = state.solution.scaled_mean**2
+    if len(squares) == 1:
+        idle = squares[0] <= p[0] * (1 - p[0])
+    else:
+        idle = ((squares / p + p - 1) / p).sum(axis=0) <= 0
+    if not price and not idle.any():
+        return state
+    gain = -0.5 * (squares / p + np.log(p)).sum(axis=0)  # eq. 37
+    if price:
+        idle = idle | (gain > -price)
+        if not idle.any():
+            return state
     best = np.zeros_like(idle)
     best[np.argmax(np.where(idle, gain, -np.inf))] = True
     for leaving in (idle, best):
         lighter = _restricted(state, np.flatnonzero(~leaving))
-        if lighter.solution.log_evidence >= state.solution.log_evidence:
+        least = state.solution.log_evidence - price * np.count_nonzero(leaving)
+        if lighter.solution.log_evidence >= least:
             return lighter
-    return None
+    return state
 
 
 def _restricted(state: Ascent, stay: Indices) -> Ascent:
     moments, alpha = state.moments.subset(stay), state.prior_precision[stay]
-    lighter = replace(
-        state,
-        moments=moments,
-        chosen=state.chosen[stay],
-        prior_precision=alpha,
-        solution=moments.solved(alpha, state.noise_precision),
-        least=state.least if state.least is None else state.least[stay],
-    )
-    return lighter.released()
+    beta, least = state.noise_precision, state.least
+    solution = moments.solved(alpha, beta)
+    least = least if least is None else least[stay]
+    functions = moments, state.chosen[stay], alpha, beta, solution
+    lighter = Ascent(*functions, False, least, state.ceiling)
+    return lighter.at(alpha, beta, solution)
 
 
-def _step(state: Ascent, *, damped: bool) -> tuple[Array, bool]:
+def _step(state: Ascent, damping: float) -> tuple[Array, bool]:
     """Newton's step, and whether the evidence is concave here."""
     gradient, curvature = _derivatives(state)
     if state.least is not None:
         held = np.flatnonzero(state.prior_precision <= state.least)
         held = held[gradient[held] < 0]
-        gradient[held] = curvature[held] = curvature[:, held] = 0
-        curvature[held, held] = 1
+        if len(held):
+            gradient[held] = curvature[held] = curvature[:, held] = 0
+            curvature[held, held] = 1
     factor, failed = lapack.dpotrf(curvature.T, lower=1, clean=0)
-    if not failed:
-        return lapack.dpotrs(factor, gradient, lower=1)[0], True
-    if damped:
-        return _damped(gradient, curvature), False
-    # At a saddle, ascend along directions of negative curvature as well.
-    eigenvalues, vectors = np.linalg.eigh(curvature)
-    size = np.maximum(np.abs(eigenvalues), _LEAST_CURVATURE)
-    return vectors @ (vectors.T @ gradient / size), False
+    if failed:
+        return _damped(gradient, curvature, damping), False
+    return lapack.dpotrs(factor, gradient, lower=1)[0], True
 
 
-def _damped(gradient: Array, curvature: Array) -> Array:
+def _damped(gradient: Array, curvature: Array, share: float) -> Array:
     """A step uphill at a saddle: with as much added to the curvature as it takes.
 
     None at all where there is not even a number to go by.
     """
     diagonal = curvature.diagonal()
-    damping = max(_DAMPING[0] * float(np.abs(diagonal).mean()), _LEAST_CURVATURE)
+    damping = max(share * float(np.abs(diagonal).mean()), _LEAST_CURVATURE)
     for _ in range(_MOST_DAMPED):
         more = curvature.copy()
         more.ravel()[:: len(diagonal) + 1] += damping
         factor, failed = lapack.dpotrf(more.T, lower=1, clean=0)
         if not failed:
             return np.asarray(lapack.dpotrs(factor, gradient, lower=1)[0])
-        damping *= _DAMPING[1]
+        damping *= _MORE_DAMPED
     return np.zeros_like(gradient)
 
 
@@ -195,12 +188,14 @@ def _derivatives(state: Ascent) -> tuple[Array, Array]:
     n_outputs, n_active = m.shape
     size = n_active + n_outputs * (state.ceiling is not None)
     p, squares = P.diagonal(axis1=1, axis2=2), m * m
+    spent = _total(p) * (n_outputs / len(P))
+    explained = _total(squares)
     gradient, curvature = np.empty(size), np.zeros((size, size))
-    gradient[:n_active] = 0.5 * (1 - p - squares).sum(axis=0)
+    gradient[:n_active] = 0.5 * (n_outputs - spent - explained)
     products = P * (0.5 * n_outputs / len(P) * P + _outer(m, len(P)))
-    curvature[:n_active, :n_active] = -products.sum(axis=0)
+    np.negative(_total(products), out=curvature[:n_active, :n_active])
     diagonal = curvature.ravel()[:: size + 1]
-    diagonal[:n_active] += 0.5 * (p + squares).sum(axis=0)
+    diagonal[:n_active] += 0.5 * (spent + explained)
     if state.ceiling is not None:
         at = state.solution, state.noise_precision, state.ceiling
         noise = state.moments.noise_derivatives(*at, products)
@@ -208,6 +203,11 @@ def _derivatives(state: Ascent) -> tuple[Array, Array]:
         curvature[n_active:, :n_active] = across
         curvature[:n_active, n_active:] = across.T
     return gradient, curvature
+
+
+def _total(stack: Array) -> Array:
+    """The sum over outputs, or groups of them."""
+    return stack[0] if len(stack) == 1 else np.asarray(stack.sum(axis=0))
 
 
 def _outer(m: Array, n_groups: int) -> Array:
@@ -226,11 +226,11 @@ def _uphill(state: Ascent, step: Array) -> Ascent | None:
     before = state.solution.log_evidence
     # An evidence near zero is a sum of terms as large as the number of observations.
     least = before - NEWTON_SLACK * (abs(before) + state.moments.count)
-    cut = step.clip(-_LONGEST_STEP, _LONGEST_STEP)
+    longest = float(np.abs(step).max(initial=0.0))
+    cut = step.clip(-_LONGEST_STEP, _LONGEST_STEP) if longest > _LONGEST_STEP else step
     after = state.moved(cut)
     if after is not None and after.solution.log_evidence >= least:
         return after
-    longest = float(np.abs(step).max(initial=0.0))
     if longest == 0:
         return None
     fraction = min(0.25, _LONGEST_STEP / longest)

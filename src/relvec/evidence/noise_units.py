@@ -16,9 +16,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from relvec.evidence.base import Problem
-from relvec.evidence.moments import ColumnMoments, Overlaps, Solution
-from relvec.likelihoods import Likelihood, PseudoObservations
+from relvec.evidence.moments import ColumnMoments, Solution
+from relvec.likelihoods import Likelihood
 from relvec.typing import Array, Indices
 
 _ONE = np.ones(1)
@@ -50,12 +49,6 @@ class NoiseUnits:
             self._each(noise_precision),
         )
         return self._with_noise(found, self._each(_ONE), beta)
-
-    def overlaps(
-        self, prior_variance: Array, noise_precision: Array, solution: Solution
-    ) -> Overlaps:
-        targets = self.inner.in_targets(np.sqrt(self._each(noise_precision)))
-        return targets.overlaps(prior_variance, _ONE, solution)
 
     def released(
         self, solution: Solution, noise_precision: Array, ceiling: Array
@@ -102,27 +95,12 @@ class NoiseUnits:
         )
 
 
-def in_noise_units(moments: ColumnMoments, likelihood: Likelihood) -> ColumnMoments:
-    """Moments of what a likelihood makes of its data, with its weights' prior."""
-    return moments if likelihood.unit is None else NoiseUnits(moments)
-
-
 def log_noise(likelihood: Likelihood, noise_precision: Array) -> Array:
     """Parameters (K,) of a noise precision that is one beside the likelihood's own."""
     logarithms = np.log(noise_precision)
     if likelihood.unit is None:
         return logarithms
     return np.asarray(logarithms - 2 * np.log(likelihood.unit))
-
-
-def observed_with(
-    problem: Problem, before: PseudoObservations, likelihood: Likelihood, noise: Array
-) -> PseudoObservations:
-    """The data as a likelihood sees them whose noise precision has become ``noise``."""
-    if likelihood.unit is None:
-        return replace(before, noise_precision=noise)
-    at = problem.y, problem.y, problem.sample_weight  # η does not matter
-    return likelihood.pseudo_observations(*at)
 
 
 def noise_ceiling(likelihood: Likelihood) -> Array | None:

@@ -12,9 +12,7 @@ from typing import Any
 
 from relvec.evidence.base import Model, Problem
 from relvec.evidence.fixed_point import FixedPoint
-from relvec.evidence.pooled import Pooled
-from relvec.evidence.search_model import model_at
-from relvec.evidence.tempering import Tempered
+from relvec.evidence.search import BatchSearch
 
 
 @dataclass(frozen=True)
@@ -40,7 +38,7 @@ class Polished:
     """The fixed point first, the sequential search from there and from nothing."""
 
     fixed_point: FixedPoint
-    polish: Pooled | Tempered
+    polish: BatchSearch
 
     def init(self, problem: Problem) -> PolishedState:
         return PolishedState(self.fixed_point.init(problem))
@@ -59,8 +57,7 @@ class Polished:
             return replace(state, afresh=self.polish.init(nothing))
         if not self.fixed_point.settled(inner):
             return replace(state, inner=self.fixed_point.step(problem, inner))
-        model = model_at(problem, inner.model.mode)
-        start = self.polish.resumed(model, state.steps)
+        start = self.polish.resumed(problem, inner.model, state.steps)
         return PolishedState(start, polishing=True)
 
     def _afresh(self, problem: Problem, state: PolishedState) -> PolishedState:
@@ -70,5 +67,5 @@ class Polished:
         found = state.afresh.model
         inner = state.inner
         if found.log_evidence > inner.model.log_evidence:
-            inner = self.polish.resumed(found, state.steps + 1)
+            inner = replace(state.afresh, steps=state.steps + 1)
         return PolishedState(inner, polishing=True, judged=True)

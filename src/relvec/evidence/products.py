@@ -25,12 +25,12 @@ from scipy.linalg import qr
 from relvec.blockwise import check_time
 from relvec.evidence.base import Problem, started
 from relvec.evidence.coordinates import Coordinates
-from relvec.evidence.damped_newton import Ascent
 from relvec.evidence.moments import (
     ColumnMoments,
     Moments,
     combined_by_output,
 )
+from relvec.evidence.newton import Ascent
 from relvec.evidence.noise_units import NoiseUnits, tempered
 from relvec.evidence.selection import addition_gain, best_precision
 from relvec.likelihoods import PseudoObservations

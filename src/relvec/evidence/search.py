@@ -26,8 +26,8 @@ import numpy as np
 
 from relvec.chance import generator
 from relvec.evidence.base import Model, Problem, interpolates, started
-from relvec.evidence.damped_newton import Ascent, ascend
 from relvec.evidence.mode import posterior_at_mode
+from relvec.evidence.newton import Ascent, ascend
 from relvec.evidence.noise_units import (
     log_density_of_unit,
     log_noise,

@@ -1,5 +1,6 @@
 """The ways to maximise the evidence, by name or with settings."""
 
+import warnings
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -11,14 +12,10 @@ from relvec.evidence.hyperprior import Hyperprior, as_hyperprior
 from relvec.evidence.maximise import Limits, maximise
 from relvec.evidence.noise_rows import check_noise_from, noise_rows
 from relvec.evidence.polished import Polished
-from relvec.evidence.pooled import Pooled
-from relvec.evidence.rounds import Rounds
 from relvec.evidence.search import BatchSearch
 from relvec.evidence.sequential import Sequential
 from relvec.evidence.solver import Search, Solver
-from relvec.evidence.staged import Staged
 from relvec.evidence.subsampling import SubsampledSearch
-from relvec.evidence.tempering import Tempered
 from relvec.evidence.updates import EM, Held, MacKay, Variational
 from relvec.parameters import (
     as_min_vectors,
@@ -37,24 +34,17 @@ _UPDATES: dict[str, MacKay] = {
 }
 
 
-# Candidates in a pool of a large problem: where passes are dear, each lets more in.
-_WIDE = 192
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class BottomUp(Solver):
     """Settings of ``solver="sequential"``, which begins with no function.
 
     Parameters
     ----------
-    schedule : {"pool", "batch", "greedy"}, default="pool"
-        Whether each pass over the candidates lets many of them join a pool, where all
-        is searched at once; or adds a batch of functions to the model, with Newton's
-        method on all precisions and the noise; or takes only the best action, as the
-        paper has it: slow, for teaching and reference. With "pool" and "batch" large
-        problems are searched by parts, some rows and candidates at a time. "batch" is
-        quicker on small data and two classes with many rows, and better where there is
-        little noise. Its ``tol`` is nats for each observation.
+    schedule : {"batch", "greedy"}, default="batch"
+        Whether a pass over the candidates adds a batch of functions to the model, or
+        takes a single action, as the paper has it: slow, for teaching and reference.
+        With "batch" large problems are searched on some rows and candidates first.
+        "pool", the default of version 0.2, now means "batch" and is deprecated.
     selection : {"gain", "random", "cyclic"}, default="gain"
         Which function to act on: the one with the greatest gain in evidence, a random
         one, or the next in order, among those that gain.
@@ -63,8 +53,8 @@ class BottomUp(Solver):
         targets, or from the constant, unless it gains nothing, as it rarely does where
         targets are centred.
     noise_interval : int, default=10
-        Single actions from one estimate of the noise to the next, with "greedy". A pool
-        estimates it in every round.
+        Single actions from one estimate of the noise to the next, with "greedy". With
+        "batch" the noise is estimated together with all prior precisions.
 
     Examples
     --------
@@ -76,13 +66,21 @@ class BottomUp(Solver):
     True
     """
 
-    schedule: str = "pool"
+    schedule: str = "batch"
     selection: str = "gain"
     init: str = "projection"
     noise_interval: int = 10
 
     def __post_init__(self) -> None:
-        check_choice("schedule", self.schedule, ("pool", "batch", "greedy"))
+        if self.schedule == "pool":
+            warnings.warn(
+                "schedule='pool' is deprecated: pools are gone, and the search adds "
+                "batches of functions. Use schedule='batch', the default",
+                FutureWarning,
+                stacklevel=3,
+            )
+        else:
+            check_choice("schedule", self.schedule, ("batch", "greedy"))
         check_choice("selection", self.selection, ("gain", "random", "cyclic"))
         check_choice("init", self.init, ("projection", "bias"))
         check_count("noise_interval", self.noise_interval)
@@ -90,25 +88,12 @@ class BottomUp(Solver):
     def maximiser(self, problem: Problem, search: Search) -> EvidenceMaximiser[Any]:
         if self.schedule == "greedy":
             return self._single(search)
-        if self.schedule == "batch":
-            batches = self._batches(search)
-            held = problem.design.held
-            return batches if held else SubsampledSearch(batches, search.seed)
-        thorough = self.at_once(search)
+        batches = self.batches(search)
         if problem.design.held:
-            return thorough
-        wide = Rounds(self.selection, _WIDE, seed=search.seed)
-        pooled = Pooled(self._single(search), wide)
-        return Staged(pooled, thorough, search.seed, search.price)
+            return batches
+        return SubsampledSearch(batches, search.seed)
 
-    def at_once(self, search: Search) -> Pooled | Tempered:
-        """A search on pools by products of all functions."""
-        rounds = Rounds(self.selection, seed=search.seed)
-        pooled = Pooled(self._single(search), rounds, search.price)
-        # What tempering adds to a model, a price would take out again.
-        return pooled if search.price else Tempered(pooled)
-
-    def _batches(self, search: Search) -> BatchSearch:
+    def batches(self, search: Search) -> BatchSearch:
         """The search of a dictionary that is held."""
         return BatchSearch(
             tol=search.tol,
@@ -256,7 +241,7 @@ class TopDown(Solver):
         polish = self._own_objective is None if self.polish is None else self.polish
         if not polish:
             return iteration
-        return Polished(iteration, BottomUp().at_once(search))
+        return Polished(iteration, BottomUp().batches(search))
 
     def starting_precision(self, n_basis: int, known: Array | None) -> Array | None:
         start = super().starting_precision(n_basis, known)

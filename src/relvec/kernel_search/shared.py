@@ -99,8 +99,7 @@ def _by_reference(stages: Stages, reference: Reference) -> Trial:
     before = stages.few.of(scales) if limited else None
     # Mostly this is the one that stays, and has as many steps as it needs.
     trial = trials.of(scales, before, steps=None)
-    # Integrals of many classes take long, and there is nothing to begin with any more.
-    if not trials.ended and reference.surpasses(trial):
+    if reference.surpasses(trial):
         others = [trials.of(scales, each) for each in reference.beginnings()]
         trial = min([trial, *others], key=reference.distance)
     full = trial.n_vectors > _FULL * trials.data.weight.sum()
