@@ -57,16 +57,12 @@ class SearchSettings:
     likeness: tuple[float, ...] = (0.7, 0.95, 0.999)
     few: int = 8
     short_list: int = 8  # candidates looked at for each function of a batch
-    # Annealing: by which the noise precision is multiplied, in turn until functions
-    # join, or the weights of rows where there is no noise; rounds until its release;
-    # trials at most; nats that a function has to promise; share of the observations
-    # that weights may spend.
-    temperatures: tuple[float, ...] = (4.0, 16.0, 64.0, 256.0)
+    # Annealing: by which the noise precision is multiplied, or the weights of rows
+    # where there is no noise; rounds until its release; trials at most; nats that a
+    # function has to promise; share of the observations that weights may spend.
+    temperature: float = 64.0
     annealing_rounds: int = 3
     most_trials: int = 20
-    # A model of so few functions may be all that gains one at a time, as with wide
-    # functions: a trial in vain is followed by one with less noise.
-    small: int = 32
     # Wide functions around centred targets gain nothing alone. A trial from an empty
     # model begins with one that has a broad prior: α is this share of s, or the share
     # squared in the second such trial, and so on.
@@ -82,7 +78,7 @@ class SearchSettings:
     polish_promise: float = 0.1
     # Newton steps while functions are still joining and later, and the change of log α
     # and log β at which they end before.
-    growth_steps: int = 2
+    growth_steps: int = 1
     polish_steps: int = 10
     closing_steps: int = 50
     # Actions of each kind that are refitted in the end, where an expansion may have
@@ -211,10 +207,7 @@ class BatchSearch:
             trials = state.trials + 1
             found = gain > settings.annealing_gain * nats
             failures = 0 if found else state.failures + 1
-            size = len(state.model.active)
-            small = problem.likelihood.conjugate and size <= settings.small
-            most = len(settings.temperatures) if small else 1
-            most = settings.most_seeded + 1 if size == 0 else most
+            most = 1 if len(state.model.active) else settings.most_seeded + 1
             again = failures < most and trials < settings.most_trials
             phase = "annealing" if again else "polishing"
             return replace(state, phase=phase, trials=trials, failures=failures)
@@ -241,19 +234,12 @@ class BatchSearch:
         most = settings.most_spent * problem.sample_weight.sum()
         promise = settings.promise * problem.n_sharing
         few = _Newton(settings.growth_steps, settings.newton_tol, noise_held=True)
-        for temperature in (
-            settings.temperatures[state.failures :] or settings.temperatures[-1:]
-        ):
-            cold, trial = _cooled(problem, model, temperature)
+        cold, trial = _cooled(problem, model, settings.temperature)
+        for _ in range(settings.annealing_rounds):
             joining = self._batch(cold, state, trial, promise)
-            if len(joining[0]) or cold is not problem:
-                break
-        for number in range(settings.annealing_rounds):
-            if number:
-                joining = self._batch(cold, state, trial, promise)
             found = _joined(cold, trial, joining, few)
             if found is None or np.max(found.effective_parameters, initial=0.0) > most:
-                return None
+                break
             trial = found
         if cold is not problem:
             at = trial.active, trial.prior_precision, trial.mean
