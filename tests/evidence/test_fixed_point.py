@@ -24,8 +24,7 @@ from relvec.evidence import (
     Status,
     maximise,
 )
-from relvec.evidence.fixed_point import FixedPoint
-from relvec.evidence.laplace_gradient import evidence_gradient
+from relvec.evidence.fixed_point import FixedPoint, evidence_gradient
 from relvec.evidence.mode import posterior_at_mode
 from relvec.evidence.search import BatchSearch
 from relvec.kernels import Gaussian

@@ -17,7 +17,7 @@ from relvec.evidence import (
     Problem,
     Sequential,
     Status,
-    deadline,
+    base,
     maximise,
 )
 from relvec.evidence.fixed_point import FixedPoint
@@ -114,7 +114,7 @@ def many_rows(likelihood, seed=0):
 def test_without_time_some_rows_tell_the_posterior_of_all(likelihood, monkeypatch):
     """The weights are those of the search; variances are known to a few percent."""
     rows, times = many_rows(likelihood), [0.0]
-    monkeypatch.setattr(deadline, "perf_counter", lambda: times[0])
+    monkeypatch.setattr(base, "perf_counter", lambda: times[0])
 
     def late(news):
         times[0] = 1e3 if news.iteration == 2 else 0.0

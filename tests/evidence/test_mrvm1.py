@@ -10,7 +10,7 @@ from relvec import RVC, Mrvm1, Status
 from relvec.chance import generator
 from relvec.design import DenseDesign
 from relvec.evidence import Limits, Problem, PublishedMrvm1, Search, solved
-from relvec.evidence.mrvm1 import OneAtATime
+from relvec.evidence.multiclass import OneAtATime
 from relvec.likelihoods import MultinomialProbit
 
 GRID = np.linspace(-9, 9, 2001)

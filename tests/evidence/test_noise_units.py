@@ -10,8 +10,7 @@ from relvec.design.dense import DenseDesign
 from relvec.evidence import BottomUp, Problem, Search, as_solver, solved
 from relvec.evidence.coordinates import Coordinates
 from relvec.evidence.maximise import Limits
-from relvec.evidence.moments import Moments
-from relvec.evidence.noise_units import NoiseUnits, tempered
+from relvec.evidence.moments import Moments, NoiseUnits, tempered
 from relvec.likelihoods import Gaussian, SharedGaussian
 
 SCALES = np.array([1e-3, 1.0, 50.0])

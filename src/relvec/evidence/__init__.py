@@ -2,28 +2,26 @@
 
 from relvec.evidence.base import (
     Callback,
+    Deadline,
     EvidenceFit,
+    Hyperprior,
     Problem,
     Snapshot,
     Status,
     largest_predictor,
 )
-from relvec.evidence.deadline import Deadline
-from relvec.evidence.each_weight import PrecisionOfEach
-from relvec.evidence.hyperprior import Hyperprior
-from relvec.evidence.maximise import Limits, maximise
-from relvec.evidence.mrvm1 import PublishedMrvm1
-from relvec.evidence.mrvm2 import Mrvm2
-from relvec.evidence.polished import Polished
-from relvec.evidence.reweighting import settled
+from relvec.evidence.maximise import Limits, Polished, maximise
+from relvec.evidence.multiclass import Mrvm2, PrecisionOfEach, PublishedMrvm1
 from relvec.evidence.sequential import Sequential
-from relvec.evidence.solver import Search, Solver
 from relvec.evidence.solvers import (
     BottomUp,
     HeldPrior,
+    Search,
+    Solver,
     TopDown,
     as_solver,
     check_noise_settings,
+    settled,
     solved,
 )
 from relvec.evidence.updates import EM, MacKay, Variational

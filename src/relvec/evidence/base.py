@@ -1,18 +1,171 @@
 """The values every maximiser of the evidence shares: problem, outcome, protocol."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import Enum
-from typing import Protocol, TypeVar
+from time import perf_counter
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
 from relvec.design import DesignMatrix
-from relvec.evidence.hyperprior import FLAT, Hyperprior
 from relvec.likelihoods import Likelihood, PseudoObservations
+from relvec.parameters import check_not_negative
+from relvec.parametric import Parametric
 from relvec.posterior import Posterior
 from relvec.precision import TINY
 from relvec.typing import AnyArray, Array, Indices
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Hyperprior(Parametric):
+    """Gamma hyperpriors in the units of the data; flat by default.
+
+    Parameters
+    ----------
+    a, b : float, default=0.0
+        Shape and rate of the precision α of every weight's prior.
+    c, d : float, default=0.0
+        Shape and rate of the precision of the noise.
+
+    Examples
+    --------
+    >>> from relvec import RVR, Hyperprior, TopDown
+    >>> from relvec.data import noisy_sinc
+    >>> X, y = noisy_sinc(50, seed=0)
+    >>> noise = Hyperprior(c=50.0, d=50.0 * 0.1**2)  # a deviation of about 0.1
+    >>> model = RVR(gamma=1 / 9, solver=TopDown(hyperprior=noise)).fit(X, y)
+    >>> round(model.noise_variance_**0.5, 1)
+    0.1
+    """
+
+    a: float = 0.0
+    b: float = 0.0
+    c: float = 0.0
+    d: float = 0.0
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            check_not_negative(f"hyperprior's {each.name}", getattr(self, each.name))
+
+    @property
+    def informative(self) -> bool:
+        """Whether it says anything."""
+        return any((self.a, self.b, self.c, self.d))
+
+    def log_density(self, alpha: Array, beta: Array) -> float:
+        """What it adds to the log evidence, without constants (thesis 2.5.9).
+
+        Σᵢ (a log αᵢ − b αᵢ) + c log β − d β, as the search is over logarithms.
+        """
+        weights = np.sum(self.a * np.log(alpha) - self.b * alpha)
+        if not (self.c or self.d):
+            return float(weights)
+        return float(weights + np.sum(self.c * np.log(beta) - self.d * beta))
+
+
+FLAT = Hyperprior()
+
+
+def as_hyperprior(value: Any) -> Hyperprior:
+    """What a user means by ``hyperprior``: None, a Hyperprior or its four numbers."""
+    if value is None or isinstance(value, Hyperprior):
+        return value or FLAT
+    try:
+        return Hyperprior(*value)
+    except TypeError:
+        raise ValueError(
+            "hyperprior must be None, a Hyperprior or its four numbers (a, b, c, d); "
+            f"got {value!r}"
+        ) from None
+
+
+Result = TypeVar("Result")
+
+# Seconds, and share of the time asked for, in which a model becomes a fit after the
+# search has ended: the larger of the two.
+_GRACE, _GRACE_SHARE = 0.5, 0.1
+
+
+@dataclass(frozen=True)
+class Deadline:
+    """A moment on the process's own clock; never by default.
+
+    The search ends there. What it has found is made a model in the ``grace`` after it.
+    """
+
+    at: float = np.inf
+    grace: float = 0.0  # seconds
+
+    @classmethod
+    def after(cls, seconds: float | None) -> "Deadline":
+        """So many seconds from now; None is never."""
+        if seconds is None:
+            return cls()
+        return _from_now(seconds, max(_GRACE, _GRACE_SHARE * seconds))
+
+    def __reduce__(self) -> Any:
+        # Another process or machine has a clock of its own.
+        left = self.left if self.limited else np.inf
+        return _from_now, (left, self.grace)
+
+    @property
+    def left(self) -> float:
+        """Seconds until then; negative after it."""
+        return self.at - perf_counter()
+
+    @property
+    def passed(self) -> bool:
+        """Whether it is over."""
+        return perf_counter() >= self.at
+
+    @property
+    def limited(self) -> bool:
+        """Whether there is one at all."""
+        return bool(np.isfinite(self.at))
+
+    @property
+    def end(self) -> "Deadline":
+        """When all that follows the search has to be over, too."""
+        return Deadline(self.at + self.grace)
+
+    def share(self, parts: int) -> "Deadline":
+        """The end of the first of so many equal parts of the time left."""
+        now = perf_counter()
+        left = max(self.at - now, 0.0)
+        return Deadline(now + left / parts, self.grace / parts)
+
+    def in_time(
+        self,
+        work: Callable[[int], Result],
+        most: int,
+        fewest: int,
+        cost: Callable[[Array], Array] = np.asarray,
+    ) -> Result:
+        """What ``work`` makes of as many rows or functions as there is time for.
+
+        The fewest come first, and the time that these take tells how many more there
+        is time for, in proportion to what so many ``cost``. Without a deadline it is
+        all of them at once.
+        """
+        if not self.limited or most <= 2 * fewest:
+            return work(most)
+        begun = perf_counter()
+        found = work(fewest)
+        ratio = self.left / max(perf_counter() - begun, np.finfo(float).tiny)
+        sizes = np.arange(2 * fewest, most + 1)
+        costs = cost(sizes.astype(np.float64))
+        limit = ratio * cost(np.array([1.0 * fewest]))[0]
+        count = np.searchsorted(costs, limit, side="right")
+        return work(int(sizes[count - 1])) if count else found
+
+
+def _from_now(seconds: float, grace: float) -> Deadline:
+    return Deadline(perf_counter() + seconds, grace)
+
+
+NEVER = Deadline()
+
 
 # Of the observations on weights: the noise is estimated from what is left.
 _NEARLY_ALL = 0.9

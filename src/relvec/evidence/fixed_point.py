@@ -10,26 +10,154 @@ Until    no log α and no log β changes by more than ``tol``, or the objective 
 
 EM raises its objective in every step, and α to infinity never: irrelevant functions
 fade out slowly. For Laplace's evidence, which the precisions of rows are part of, its
-steps are shortened until they do (laplace_gradient.py). MacKay's steps are longer and
+steps are shortened until they do (``evidence_gradient``). MacKay's steps are longer and
 not bound to rise.
 """
 
 from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
 
 import numpy as np
 
 from relvec.blockwise import OutOfTimeError
-from relvec.evidence.base import Problem
-from relvec.evidence.coupled import coupled
-from relvec.evidence.deadline import NEVER, Deadline
-from relvec.evidence.laplace_gradient import evidence_gradient, predictor_variances
-from relvec.evidence.mode import Mode, posterior_at_mode
-from relvec.evidence.noise_rows import AllRows, NoiseRows
-from relvec.evidence.noise_units import spent
+from relvec.chance import generator
+from relvec.evidence.base import NEVER, Deadline, Problem
+from relvec.evidence.mode import (
+    Mode,
+    coupled,
+    posterior_at_mode,
+    predictor_variances,
+)
+from relvec.evidence.moments import spent
 from relvec.evidence.updates import MacKay, Update, informed
 from relvec.likelihoods import Likelihood, PseudoObservations, refitted
+from relvec.parameters import check_choice, check_count, check_fraction
 from relvec.precision import LEAST_PRIOR_SHARE, SLACK
 from relvec.typing import AnyArray, Array, Indices
+
+
+class NoiseRows(Protocol):
+    """A weighting of rows for the estimate of the noise.
+
+    The residual of the model has the mean square σ²(N − Σγ)/N over all rows, and over
+    rows drawn by chance as well: so their squares, scaled to as many as there are in
+    all, take the place of ‖t − Φμ‖² and every update stays as it is. The rows that
+    functions are centred on are no such sample: they are explained better than others.
+    """
+
+    def weight(self, problem: Problem, active: Indices) -> Array:
+        """(N,) in the place of the sample weights, with the same sum."""
+
+
+class AllRows:
+    """As they count for everything else."""
+
+    def weight(self, problem: Problem, active: Indices) -> Array:
+        return problem.sample_weight
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Some rows, always the same."""
+
+    rows: Indices
+
+    def weight(self, problem: Problem, active: Indices) -> Array:
+        return _scaled_rows(problem.sample_weight, self.rows)
+
+
+class AtCentres:
+    """Those that functions in the model are centred on; all if there is none."""
+
+    def weight(self, problem: Problem, active: Indices) -> Array:
+        assert problem.centre_rows is not None
+        rows = problem.centre_rows[active]
+        found = np.unique(rows[rows >= 0])
+        weight = problem.sample_weight
+        return _scaled_rows(weight, found) if len(found) else weight
+
+
+def check_noise_from(value: Any) -> None:
+    """Refuse what is no word, no number of rows and no share of them."""
+    if isinstance(value, str):
+        check_choice("noise_from", value, ("all", "active"))
+    elif isinstance(value, float):
+        check_fraction("noise_from", value)
+    else:
+        check_count("noise_from", value)
+
+
+def noise_rows(value: Any, problem: Problem, seed: int) -> NoiseRows:
+    """What such a value means for a problem."""
+    if isinstance(value, str):
+        if value == "active" and problem.centre_rows is None:
+            raise ValueError(
+                "noise_from='active' looks at the rows that functions are centred on, "
+                "and here they are centred on none: set it to 'all', to a number of "
+                "rows or to a share of them"
+            )
+        return AtCentres() if value == "active" else AllRows()
+    n_rows = len(problem.sample_weight)
+    count = int(np.ceil(value * n_rows)) if isinstance(value, float) else int(value)
+    if count >= n_rows:
+        return AllRows()
+    return Drawn(np.sort(generator(seed).permutation(n_rows)[:count]))
+
+
+def _scaled_rows(weight: Array, rows: Indices) -> Array:
+    """Of some rows alone, with the sum of all."""
+    some = np.zeros_like(weight)
+    some[rows] = weight[rows]
+    return some * (weight.sum() / some.sum())
+
+
+# By which η is moved: half the digits of a difference are left of what ε^(1/3) has.
+_MOVED = float(np.finfo(float).eps ** (1 / 3))
+
+
+def evidence_gradient(problem: Problem, mode: Mode) -> Array:
+    """∂L/∂log α (n,) of Laplace's evidence, for α that outputs share.
+
+    With B the curvature of the likelihood at the mode ŵ and v = diag ΦΣΦᵀ, summed over
+    outputs,
+
+        ∂L/∂log αᵢ = ½(γᵢ − αᵢŵᵢ²) + αᵢŵᵢ (ΣΦᵀg)ᵢ,    g = ½ ∂(vᵀB)/∂η with v held,
+
+    since ∂ŵ/∂log αᵢ = −Σeᵢ αᵢŵᵢ. The updates of EM and MacKay hold B, too: they know
+    the first term alone, which is all there is for a Gaussian likelihood. Where outputs
+    are coupled, Σ has not all of the Hessian, and the second term is approximate.
+    """
+    posterior = mode.posterior
+    alpha, mean = posterior.prior_precision, posterior.mean
+    held = 0.5 * (1 - alpha * posterior.variances - alpha * mean**2)
+    if mode.likelihood.matching is not None:
+        # Where moments match, the evidence does not change with the rows' precisions.
+        return np.sum(held, axis=0)
+    pull = posterior.solve(
+        problem.design.rmatvec(_bend(problem, mode), posterior.active)
+    )
+    return np.sum(held + alpha * mean * pull, axis=0)
+
+
+def _bend(problem: Problem, mode: Mode) -> Array:
+    """g (N, K), by differences: the likelihood tells no third derivatives."""
+    variances = np.broadcast_to(
+        predictor_variances(problem, mode.posterior), problem.y.shape
+    )
+
+    def weighed(eta: Array) -> Array:
+        given = problem.y, eta, problem.sample_weight
+        precision = mode.likelihood.pseudo_observations(*given).precision
+        return np.sum(variances * precision, axis=1)
+
+    bend = np.empty_like(mode.eta)
+    for output in range(bend.shape[1]):
+        step = np.zeros(bend.shape[1])
+        step[output] = _MOVED
+        rise = weighed(mode.eta + step) - weighed(mode.eta - step)
+        bend[:, output] = 0.5 * rise / (2 * _MOVED)
+    return bend
+
 
 # Steps towards a mode that moves, while some log α changes by more than this and the
 # evidence may fall.

@@ -1,32 +1,258 @@
 """The one driver: loop, limits, clock, trace, callbacks."""
 
+import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from relvec.blockwise import OutOfTimeError, stopped_when
 from relvec.evidence.base import (
+    NEVER,
     Callback,
+    Deadline,
     EvidenceFit,
     EvidenceMaximiser,
     Model,
     Problem,
+    Snapshot,
+    State,
     StateT,
     Status,
     interpolates,
 )
-from relvec.evidence.coupled import coupled
-from relvec.evidence.deadline import NEVER, Deadline
-from relvec.evidence.fixed_point import FixedPointModel
-from relvec.evidence.mode import Mode, posterior_at_mode
-from relvec.evidence.trace import Trace, n_vectors
-from relvec.evidence.units import Units
-from relvec.likelihoods import Likelihood, at_ceiling
+from relvec.evidence.fixed_point import FixedPoint, FixedPointModel
+from relvec.evidence.mode import Mode, coupled, posterior_at_mode
+from relvec.evidence.search import BatchSearch
+from relvec.likelihoods import Likelihood, at_ceiling, root_mean_square
 from relvec.linalg import single_threaded
 from relvec.posterior import Posterior
-from relvec.typing import Array, Indices
+from relvec.typing import AnyArray, Array, Indices
+
+
+@dataclass(frozen=True)
+class Units:
+    """The scale of the targets, and what log densities have less in their unit."""
+
+    scale: Any  # a number, or (K,) where outputs have units of their own
+    shift: float
+
+    @classmethod
+    def of(cls, problem: Problem) -> "Units":
+        """That of targets which have a unit is their root mean square."""
+        y, weight, scale = problem.y, problem.sample_weight, 1.0
+        if problem.likelihood.unit is not None:
+            columns = np.split(y, y.shape[1], axis=1)
+            each = np.array([root_mean_square(one, weight) or 1.0 for one in columns])
+            return cls(each, float(weight.sum() * np.log(each).sum()))
+        if not np.any(np.isnan(problem.likelihood.scale)):
+            scale = root_mean_square(y, weight) or 1.0
+        # A density of y is one of y/scale divided by scale, for every observation.
+        count = weight.sum() * y.shape[1]
+        return cls(scale, float(count * (np.log(scale) - problem.density_shift)))
+
+    def inside(self, problem: Problem) -> Problem:
+        """The problem as the engine solves it."""
+        weights, own = problem.start_weights, problem.likelihood.unit
+        unit = self.scale if own is None else own[:, None]
+        return replace(
+            problem,
+            y=problem.y / self.scale,
+            start_weights=None if weights is None else weights / unit,
+            # Weights that are measured by the noise have no unit of their own.
+            scale=self.scale if own is None else 1.0,
+            likelihood=problem.likelihood.rescaled(1 / self.scale),
+        )
+
+    def of_weights(self, problem: Problem, model: Model) -> Array:
+        """By which weights (K, n) are multiplied for columns and targets as given."""
+        norms = problem.design.column_norms[np.sort(model.active)]
+        unit = model.likelihood.unit
+        if unit is None:
+            return np.asarray(self.scale / norms)
+        return np.asarray((self.scale * unit)[:, None] / norms)
+
+    def noise_std(self, likelihood: Likelihood) -> float:
+        """Of all outputs, their root mean square."""
+        if likelihood.unit is None:
+            return float(np.sqrt(np.mean(likelihood.scale**2)) * self.scale)
+        return float(np.sqrt(np.mean((likelihood.scale * self.scale) ** 2)))
+
+
+_NO_COLUMN = ("details", "fit")
+
+
+class Trace:
+    """What was accepted so far, in the user's units."""
+
+    def __init__(self, units: Units) -> None:
+        self.units = units
+        self.snapshots: list[Snapshot] = []
+        self._before: Model | None = None
+        self._started = time.perf_counter()
+
+    @property
+    def seconds(self) -> float:
+        """Since the start."""
+        return time.perf_counter() - self._started
+
+    def record(self, problem: Problem, state: State) -> Snapshot | None:
+        """A snapshot if the last step was accepted."""
+        if state.steps == len(self.snapshots):
+            return None
+        model = state.model
+        snapshot = Snapshot(
+            iteration=state.steps,
+            log_evidence=model.log_evidence - self.units.shift,
+            n_vectors=n_vectors(problem, model),
+            gamma=float(np.sum(model.effective_parameters)),
+            noise_std=self.units.noise_std(model.likelihood),
+            seconds=self.seconds,
+            details=self._details(problem, model),
+        )
+        self.snapshots.append(snapshot)
+        return snapshot
+
+    def history(self) -> dict[str, AnyArray]:
+        """One array per quantity."""
+        names = [each.name for each in fields(Snapshot) if each.name not in _NO_COLUMN]
+        columns = {
+            name: [getattr(shot, name) for shot in self.snapshots] for name in names
+        }
+        for name in self.snapshots[0].details if self.snapshots else ():
+            columns[name] = [shot.details[name] for shot in self.snapshots]
+        return {name: np.array(values) for name, values in columns.items()}
+
+    def _details(self, problem: Problem, model: Model) -> dict[str, float]:
+        """Of a classifier: likelihoods, and what moved since the last step."""
+        if problem.likelihood.conjugate:
+            return {}
+        likelihood, joint = likelihoods(model)
+        before, self._before = self._before, model
+        moved = _moved(before, model) if before else (np.nan, np.nan, np.nan)
+        names = ("weights_change", "targets_change", "precision_change")
+        return {
+            "log_likelihood": likelihood,
+            "log_joint": joint,
+            **dict(zip(names, moved, strict=True)),
+        }
+
+
+def n_vectors(problem: Problem, model: Model) -> int:
+    """Active functions, the constant not counted."""
+    return int(np.count_nonzero(model.active != problem.bias))
+
+
+def likelihoods(model: Model) -> tuple[float, float]:
+    """log p(y | w) and log p(y, w | α) at the weights, from the evidence."""
+    alpha = np.broadcast_to(model.prior_precision, model.mean.shape)
+    penalty = float(np.sum(alpha * model.mean**2))
+    evidence = model.log_evidence - model.log_hyperprior
+    likelihood = evidence + 0.5 * penalty + 0.5 * model.log_determinant
+    prior = 0.5 * float(np.sum(np.log(alpha / (2 * np.pi)))) - 0.5 * penalty
+    return likelihood, likelihood + prior
+
+
+def _moved(before: Model, after: Model) -> tuple[float, float, float]:
+    """Length of the change of W, root mean square of that of Y, largest of log α."""
+    weights = _beside(before.mean, after.mean, before, after, 0.0)
+    alphas = _beside(
+        np.atleast_2d(before.prior_precision),
+        np.atleast_2d(after.prior_precision),
+        before,
+        after,
+        np.nan,
+    )
+    targets = np.full(1, np.nan)  # of other rows than before
+    if before.observations.target.shape == after.observations.target.shape:
+        targets = after.observations.target - before.observations.target
+    ratios = np.abs(np.log(alphas[1] / alphas[0]))
+    return (
+        _norm(weights[1] - weights[0]),
+        _norm(targets) / float(np.sqrt(targets.size)),
+        float(np.fmax.reduce(ratios, axis=None, initial=0.0)),
+    )
+
+
+def _norm(values: Array) -> float:
+    return float(np.sqrt(np.vdot(values, values)))
+
+
+def _beside(
+    one: Array, other: Array, before: Model, after: Model, rest: float
+) -> list[Array]:
+    """Values (K, n) of two models for the functions that are in either."""
+    if np.array_equal(before.active, after.active):
+        return [one, other]
+    functions = np.union1d(before.active, after.active)
+    both = ((one, before), (other, after))
+    return [_among(values, model, functions, rest) for values, model in both]
+
+
+def _among(values: Array, model: Model, functions: AnyArray, rest: float) -> Array:
+    """Values (K, n) of the model's functions among more of them."""
+    result = np.full((len(values), len(functions)), rest)
+    result[:, np.searchsorted(functions, model.active)] = values
+    return result
+
+
+@dataclass(frozen=True)
+class PolishedState:
+    """The state of whichever search is on."""
+
+    inner: Any  # FixedPointState, then that of the polishing search
+    polishing: bool = False
+    afresh: Any = None  # of the search from nothing, while it goes on
+    judged: bool = False  # it has ended
+
+    @property
+    def steps(self) -> int:
+        return int(self.inner.steps)
+
+    @property
+    def model(self) -> Model:
+        return self.inner.model
+
+
+@dataclass(frozen=True)
+class Polished:
+    """The fixed point first, the sequential search from there and from nothing."""
+
+    fixed_point: FixedPoint
+    polish: BatchSearch
+
+    def init(self, problem: Problem) -> PolishedState:
+        return PolishedState(self.fixed_point.init(problem))
+
+    def converged(self, problem: Problem, state: PolishedState) -> bool:
+        return state.judged
+
+    def step(self, problem: Problem, state: PolishedState) -> PolishedState:
+        inner = state.inner
+        if state.afresh is not None:
+            return self._afresh(problem, state)
+        if state.polishing and not self.polish.converged(problem, inner):
+            return replace(state, inner=self.polish.step(problem, inner))
+        if state.polishing:
+            nothing = replace(problem, start=None, start_weights=None)
+            return replace(state, afresh=self.polish.init(nothing))
+        if not self.fixed_point.settled(inner):
+            return replace(state, inner=self.fixed_point.step(problem, inner))
+        start = self.polish.resumed(problem, inner.model, state.steps)
+        return PolishedState(start, polishing=True)
+
+    def _afresh(self, problem: Problem, state: PolishedState) -> PolishedState:
+        """Another step from nothing; the model found so far stays meanwhile."""
+        if not self.polish.converged(problem, state.afresh):
+            return replace(state, afresh=self.polish.step(problem, state.afresh))
+        found = state.afresh.model
+        inner = state.inner
+        if found.log_evidence > inner.model.log_evidence:
+            inner = replace(state.afresh, steps=state.steps + 1)
+        return PolishedState(inner, polishing=True, judged=True)
+
 
 # Rows that the posterior is taken from, at least, where there is no time for all: the
 # variances of some hundred weights are known by them.

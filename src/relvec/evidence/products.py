@@ -28,10 +28,11 @@ from relvec.evidence.coordinates import Coordinates
 from relvec.evidence.moments import (
     ColumnMoments,
     Moments,
+    NoiseUnits,
     combined_by_output,
+    tempered,
 )
 from relvec.evidence.newton import Ascent
-from relvec.evidence.noise_units import NoiseUnits, tempered
 from relvec.evidence.selection import addition_gain, best_precision
 from relvec.likelihoods import PseudoObservations
 from relvec.linalg import Reflections, cholesky, rotated, solve_lower, upper_factor

@@ -27,13 +27,13 @@ import numpy as np
 from relvec.chance import generator
 from relvec.evidence.base import Model, Problem, interpolates, started
 from relvec.evidence.mode import posterior_at_mode
-from relvec.evidence.newton import Ascent, ascend
-from relvec.evidence.noise_units import (
+from relvec.evidence.moments import (
     log_density_of_unit,
     log_noise,
     noise_ceiling,
     tempered,
 )
+from relvec.evidence.newton import Ascent, ascend
 from relvec.evidence.products import Gram, Products, best_additions
 from relvec.evidence.selection import addition_gain, best_precision
 from relvec.likelihoods import Likelihood, PseudoObservations

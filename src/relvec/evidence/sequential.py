@@ -19,7 +19,7 @@ import numpy as np
 from relvec.blockwise import check_time
 from relvec.evidence.base import Problem, interpolates, started
 from relvec.evidence.mode import posterior_at_mode
-from relvec.evidence.noise_units import spent
+from relvec.evidence.moments import spent
 from relvec.evidence.search_model import SearchModel, mode_after, model_at, refreshed
 from relvec.evidence.selection import choose, proposals
 from relvec.evidence.statistics import GramStatistics, added, deleted, reestimated

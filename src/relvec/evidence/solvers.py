@@ -1,22 +1,36 @@
 """The ways to maximise the evidence, by name or with settings."""
 
 import warnings
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 
-from relvec.evidence.base import Callback, EvidenceFit, EvidenceMaximiser, Problem
-from relvec.evidence.fixed_point import FixedPoint
-from relvec.evidence.hyperprior import Hyperprior, as_hyperprior
-from relvec.evidence.maximise import Limits, maximise
-from relvec.evidence.noise_rows import check_noise_from, noise_rows
-from relvec.evidence.polished import Polished
+from relvec.evidence.base import (
+    FLAT,
+    NEVER,
+    Callback,
+    Deadline,
+    EvidenceFit,
+    EvidenceMaximiser,
+    Hyperprior,
+    Problem,
+    as_hyperprior,
+    started,
+)
+from relvec.evidence.fixed_point import (
+    FixedPoint,
+    check_noise_from,
+    noise_rows,
+)
+from relvec.evidence.maximise import Limits, Polished, maximise
+from relvec.evidence.mode import posterior_at_mode, predictor_variances
 from relvec.evidence.search import BatchSearch
 from relvec.evidence.sequential import Sequential
-from relvec.evidence.solver import Search, Solver
 from relvec.evidence.subsampling import SubsampledSearch
 from relvec.evidence.updates import EM, Held, MacKay, Variational
+from relvec.likelihoods.student_t import ScaleMixture
 from relvec.parameters import (
     as_min_vectors,
     check_choice,
@@ -26,6 +40,104 @@ from relvec.parameters import (
 )
 from relvec.parametric import Parametric
 from relvec.typing import Array
+
+
+@dataclass(frozen=True)
+class Search:
+    """What a solver is told beside the problem."""
+
+    tol: float = 1e-4
+    seed: int = 0
+    price: float = 0.0  # nats that a function has to be worth in the end
+    constant: int | None = None  # the column that is one, where it is known
+    deadline: Deadline = NEVER
+
+
+class Solver(Parametric, ABC):
+    """Settings of a way to maximise the evidence; most are as they are here."""
+
+    initial_noise_variance: float | None = None  # None for a guess
+
+    @abstractmethod
+    def maximiser(self, problem: Problem, search: Search) -> EvidenceMaximiser[Any]:
+        """The algorithm with these settings."""
+
+    @property
+    def begins_with_all(self) -> str | None:
+        """What to call a solver whose first model has all functions; None if not."""
+        return None
+
+    @property
+    def selective(self) -> bool:
+        """Whether it can do with some functions at a time."""
+        return False
+
+    @property
+    def begins_with_constant(self) -> bool:
+        """Whether its first function is the constant."""
+        return False
+
+    @property
+    def ends_at_mode(self) -> bool:
+        """Whether weights are followed to their mode at the end."""
+        return True
+
+    @property
+    def own_tolerance(self) -> str | None:
+        """How to set what it ends by, if that is not the tolerance of the search."""
+        return None
+
+    @property
+    def looks_at_rows(self) -> str | None:
+        """The setting that tells rows apart, so that their products do not serve."""
+        return None
+
+    @property
+    def maximises_evidence(self) -> bool:
+        """Whether another search for the evidence may go on where it has ended."""
+        return True
+
+    @property
+    def prior(self) -> Hyperprior:
+        """Over the precisions."""
+        return FLAT
+
+    @property
+    def noise_settings(self) -> list[str]:
+        """Settings, other than their defaults, of a noise that is estimated."""
+        return []
+
+    def starting_precision(self, n_basis: int, known: Array | None) -> Array | None:
+        """α to begin with, from an earlier fit or settings.
+
+        ``known`` has one for each function, or for each output and function; it is
+        infinite for what has left the model and nan for what is new.
+        """
+        # Where every class has its own, the function is as much in the model as in any.
+        return None if known is None else np.atleast_2d(known).min(axis=0)
+
+    def starting_weights(self, known: Array) -> Array | None:
+        """Weights (outputs, functions) to begin with, from an earlier fit."""
+        # A search that adds functions looks for the mode from zero.
+        return None if self.begins_with_all is None else known
+
+    def min_vectors_of(self, n_basis: int) -> int:
+        """How few of so many functions end the search."""
+        return 0
+
+    def stopping_at(self, n_vectors: int) -> "Solver":
+        """The same but over as soon as so many functions are left; or as it is."""
+        return self
+
+    @property
+    def integrates_noise(self) -> bool:
+        """Whether the noise is integrated out, so that it has degrees of freedom."""
+        return bool(np.isfinite(self.noise_freedom(1.0)))
+
+    def noise_freedom(self, n_observations: float) -> float:
+        """Degrees of freedom of the noise, if it is integrated out; else infinite."""
+        return np.inf
+
 
 _UPDATES: dict[str, MacKay] = {
     "mackay": MacKay(),
@@ -325,3 +437,31 @@ def solved(
     maximiser = solver.maximiser(problem, search)
     at_mode = solver.ends_at_mode
     return maximise(problem, maximiser, limits, callback, at_mode=at_mode)
+
+
+_MOST_REWEIGHTINGS = 100  # which are 15 to begin with, then 2
+_CLOSE_NOISE = 1e-3  # in the logarithm of the noise
+
+
+def settled(problem: Problem, bound: ScaleMixture) -> ScaleMixture:
+    """The row weights and noise of heavy tails, for functions and α that are held.
+
+        ξ² = E[(y − η)²] by the posterior for row precisions βu    (E step, with u(ξ²))
+        β  = Σv / Σv(u/ū)ξ²                                        (M step)
+
+    u/ū in the place of u is the M step of a model that has a scale for u, too, which
+    would be one in the end: it comes there in fewer steps (Liu, Rubin and Wu, 1998,
+    "Parameter expansion to accelerate EM").
+    """
+    active, alpha = started(problem)
+    start = np.zeros((problem.y.shape[1], len(active)))
+    for _ in range(_MOST_REWEIGHTINGS):
+        mode = posterior_at_mode(problem, bound, active, alpha, start)
+        variance = predictor_variances(problem, mode.posterior)
+        seen = bound.lower_bound(problem.y, mode.eta, variance)
+        noise = seen.refitted(problem.sample_weight)
+        change = np.log(noise.noise_precision / bound.bounded.noise_precision)
+        bound = ScaleMixture(noise, seen.squares)
+        if np.max(np.abs(change)) < _CLOSE_NOISE:
+            break
+    return bound

@@ -16,8 +16,7 @@ from typing import ClassVar, Protocol
 import numpy as np
 from scipy.special import digamma, gammaln
 
-from relvec.evidence.base import Problem
-from relvec.evidence.hyperprior import Hyperprior
+from relvec.evidence.base import Hyperprior, Problem
 from relvec.likelihoods import Likelihood
 from relvec.posterior import Posterior
 from relvec.typing import AnyArray, Array, Indices
