@@ -1,7 +1,8 @@
 """Newton's method on (log α, log β) of the functions in a model.
 
 Solves   max over α, β of the log evidence (7) of a Gaussian model, its functions fixed
-Given    their inner products, or coordinates (ColumnMoments)
+Given    their inner products or coordinates, or a likelihood whose mode is found anew
+         for each α, B of the rows taken as if it did not depend on α (ColumnModels)
 By       Newton's steps with the exact Hessian, damped until the evidence rises;
          functions whose best α is infinite leave
 
@@ -20,7 +21,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 from relvec.blockwise import check_time
-from relvec.evidence.moments import ColumnMoments, Solution
+from relvec.evidence.moments import ColumnModels, Solution
 from relvec.precision import NEWTON_SLACK
 from relvec.typing import Array, Indices
 
@@ -39,7 +40,7 @@ _SHORTEST = 1e-4  # share of a step: what does not rise there does so by roundin
 class Ascent:
     """Where the search stands; ``chosen`` are the functions left."""
 
-    moments: ColumnMoments  # of the functions left
+    moments: ColumnModels  # of the functions left
     chosen: Indices
     prior_precision: Array
     noise_precision: Array
@@ -75,7 +76,7 @@ class Ascent:
 
 
 def ascend(
-    moments: ColumnMoments,
+    moments: ColumnModels,
     prior_precision: Array,
     noise_precision: Array,
     *,

@@ -119,15 +119,26 @@ class Gram(Products):
 
     def __init__(self, problem: Problem, seen: PseudoObservations) -> None:
         super().__init__(problem, seen)
-        self.squared_norms, self.target = self.design.project(
-            seen.row_weights, seen.target
-        )
         self.target_squares = np.sum(seen.row_weights * seen.target**2, axis=0)
         n_basis = self.design.shape[1]
         self._place = np.full(n_basis, -1)
         self._rows = np.empty((seen.row_weights.shape[1], 0, n_basis))
         if problem.likelihood.conjugate and n_basis <= _FEW_COLUMNS:
             self._know(np.arange(n_basis))
+
+    @cached_property
+    def _projected(self) -> tuple[Array, Array]:
+        return self.design.project(self.seen.row_weights, self.seen.target)
+
+    @property
+    def squared_norms(self) -> Array:
+        """diag(ΦᵀWΦ) of all columns."""
+        return self._projected[0]
+
+    @property
+    def target(self) -> Array:
+        """ΦᵀWt̂ of all columns."""
+        return self._projected[1]
 
     @cached_property
     def orthonormal(self) -> "Orthonormal | None":

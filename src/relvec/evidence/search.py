@@ -14,9 +14,9 @@ By       rounds. A pass over the dictionary tells what each function would gain 
 Until    no batch, and in the end no single function, gains more than ``tol`` nats for
          each observation
 
-A likelihood that is not Gaussian is searched in its quadratic expansion at the mode, as
-published: the curvature is held while α moves. A round counts only if the evidence is
-higher at the new mode.
+A likelihood that is not Gaussian has no noise to anneal. S, Q and the derivatives of
+Newton's method are those of its quadratic expansion at the mode, whose curvature is
+held, as published; but each step counts only if the evidence at its own mode is higher.
 """
 
 from collections.abc import Iterator
@@ -26,8 +26,9 @@ import numpy as np
 
 from relvec.chance import generator
 from relvec.evidence.base import Model, Problem, interpolates, started
-from relvec.evidence.mode import posterior_at_mode
+from relvec.evidence.mode import Mode, Modes, SolutionAtMode, posterior_at_mode
 from relvec.evidence.moments import (
+    ColumnModels,
     log_density_of_unit,
     log_noise,
     noise_ceiling,
@@ -177,8 +178,10 @@ class BatchSearch:
     def step(self, problem: Problem, state: SearchState) -> SearchState:
         """A trial of annealing or a round of polishing, and what its gain leads to."""
         joined = 0
-        if state.phase == "annealing":
+        if state.phase == "annealing" and problem.likelihood.conjugate:
             found = self._annealed(problem, state)
+        elif state.phase == "annealing":
+            found = self._grown(problem, state)
         elif state.phase == "polishing":
             found, joined = self._polished(problem, state)
         elif state.phase == "closing":
@@ -234,20 +237,27 @@ class BatchSearch:
         most = settings.most_spent * problem.sample_weight.sum()
         promise = settings.promise * problem.n_sharing
         few = _Newton(settings.growth_steps, settings.newton_tol, noise_held=True)
-        cold, trial = _cooled(problem, model, settings.temperature)
+        trial = _cooled(problem, model, settings.temperature)
         for _ in range(settings.annealing_rounds):
-            joining = self._batch(cold, state, trial, promise)
-            found = _joined(cold, trial, joining, few)
+            joining = self._batch(problem, state, trial, promise)
+            found = _joined(problem, trial, joining, few)
             if found is None or np.max(found.effective_parameters, initial=0.0) > most:
                 break
             trial = found
-        if cold is not problem:
-            at = trial.active, trial.prior_precision, trial.mean
-            trial = _model_at_mode(problem, model.likelihood, *at)
-        elif noise_ceiling(problem.likelihood) is None:
+        if noise_ceiling(problem.likelihood) is None:
             trial = replace(trial, noise_precision=model.noise_precision)
         newton = _Newton(settings.polish_steps, settings.newton_tol)
         return _joined(problem, trial, _NOTHING, newton)
+
+    def _grown(self, problem: Problem, state: SearchState) -> SearchModel | None:
+        """The model after a round of a likelihood that has no noise to anneal."""
+        settings, model = self.settings, state.model
+        if len(model.active) == 0 and state.failures:
+            model = self._seeded(problem, model, settings.broader**state.failures)
+        promise = settings.promise * problem.n_sharing
+        joining = self._batch(problem, state, model, promise)
+        few = _Newton(settings.growth_steps, settings.newton_tol)
+        return _joined(problem, model, joining, few)
 
     def _polished(
         self, problem: Problem, state: SearchState
@@ -394,17 +404,23 @@ def _joined(
     alpha = np.concatenate([model.prior_precision, batch[1]])
     products = model.products
     at = active, alpha, model.noise_precision
-    ascent = _ascended(problem, products, at, newton)
+    if not problem.likelihood.conjugate:
+        start = np.zeros((len(model.mean), len(active)))
+        start[:, : len(model.active)] = model.mean
+        given = problem, model.likelihood, active, start
+        ascent = _ascended(problem, Modes(*given, rough=newton.rough), at, newton)
+        if ascent is None or not isinstance(ascent.solution, SolutionAtMode):
+            return None
+        return _model_of(problem, ascent.solution.mode)
+    ascent = _ascended(problem, products.moments(active), at, newton)
     finer = products.finer(ascent)
     if finer is not None:
-        products, ascent = finer, _ascended(problem, finer, at, newton)
+        products = finer
+        ascent = _ascended(problem, finer.moments(active), at, newton)
     if ascent is None:
         return None
     active, alpha = active[ascent.chosen], ascent.prior_precision
     solution, beta = ascent.solution, ascent.noise_precision
-    if not problem.likelihood.conjugate:
-        at = active, alpha, solution.mean
-        return _model_at_mode(problem, model.likelihood, *at, rough=newton.rough)
     noise = log_noise(problem.likelihood, beta)
     unit = log_density_of_unit(problem.likelihood, products.count)
     return replace(
@@ -419,7 +435,7 @@ def _joined(
 
 def _ascended(
     problem: Problem,
-    products: Products,
+    models: ColumnModels,
     at: tuple[Indices, Array, Array],
     newton: _Newton,
 ) -> Ascent | None:
@@ -429,7 +445,7 @@ def _ascended(
     ceiling = None if newton.noise_held else noise_ceiling(problem.likelihood)
     try:
         return ascend(
-            products.moments(active),
+            models,
             prior_precision,
             noise_precision,
             ceiling=ceiling,
@@ -448,22 +464,12 @@ def _empty(posterior: Posterior) -> Posterior:
     return Posterior(_NONE, np.empty(0), mean, factor)
 
 
-def _cooled(
-    problem: Problem, model: SearchModel, temperature: float
-) -> tuple[Problem, SearchModel]:
-    """The problem with less noise, and the same model of it.
-
-    Where there is no noise, each observation counts for several instead.
-    """
-    if problem.likelihood.conjugate:
-        low = tempered(temperature, problem.n_sharing) * model.noise_precision
-        ceiling = noise_ceiling(problem.likelihood)
-        low = low if ceiling is None else np.minimum(low, ceiling)
-        return problem, replace(model, noise_precision=low)
-    cold = replace(problem, sample_weight=temperature * problem.sample_weight)
-    alpha = cold.allowed(model.active, model.prior_precision)
-    at = model.active, alpha, model.mean
-    return cold, _model_at_mode(cold, model.likelihood, *at)
+def _cooled(problem: Problem, model: SearchModel, temperature: float) -> SearchModel:
+    """The same model with less noise."""
+    low = tempered(temperature, problem.n_sharing) * model.noise_precision
+    ceiling = noise_ceiling(problem.likelihood)
+    low = low if ceiling is None else np.minimum(low, ceiling)
+    return replace(model, noise_precision=low)
 
 
 def _best(gain: Array, most: int, least: float) -> Indices:
@@ -499,7 +505,10 @@ def _model_at_mode(
 ) -> SearchModel:
     """The model of these functions and α, its mode found from starting weights."""
     at = active, prior_precision, start
-    mode = posterior_at_mode(problem, likelihood, *at, rough=rough)
+    return _model_of(problem, posterior_at_mode(problem, likelihood, *at, rough=rough))
+
+
+def _model_of(problem: Problem, mode: Mode) -> SearchModel:
     products: Products = Gram(problem, mode.observations)
     return SearchModel(
         likelihood=mode.likelihood,
