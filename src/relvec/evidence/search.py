@@ -35,11 +35,11 @@ from relvec.evidence.moments import (
     tempered,
 )
 from relvec.evidence.newton import Ascent, ascend
-from relvec.evidence.products import Gram, Products, best_additions
-from relvec.evidence.selection import addition_gain, best_precision
+from relvec.evidence.products import Gram, Orthonormal, Products, best_additions
+from relvec.evidence.selection import addition_gain, best_precision, falling
 from relvec.likelihoods import Likelihood, PseudoObservations
 from relvec.posterior import Posterior
-from relvec.precision import COPY, LEAST_PRIOR_SHARE, TINY
+from relvec.precision import COPY, LEAST_PRIOR_SHARE, SLACK, TINY
 from relvec.typing import Array, Indices
 
 
@@ -188,6 +188,8 @@ class BatchSearch:
             found = self._closed(problem, state)
         else:
             found = self._checked(problem, state)
+        if found is not None and isinstance(found.products, Orthonormal):
+            found = _by_columns(problem, found)
         gain = -np.inf if found is None else self._gain(state, found)
         if found is not None and gain > 0:
             state = replace(state, model=found, steps=state.steps + 1)
@@ -197,6 +199,8 @@ class BatchSearch:
         """Nats, less the price of functions; none of an evidence that is no number."""
         before = state.model
         gain = found.log_evidence - before.log_evidence
+        if gain < SLACK * abs(before.log_evidence):
+            return -np.inf
         if state.phase != "annealing":
             gain -= self.price * (len(found.active) - len(before.active))
         return gain if np.isfinite(gain) else -np.inf
@@ -382,7 +386,7 @@ class BatchSearch:
         if self.selection == "random":
             gaining = generator(self.seed, state.steps).permutation(gaining)
         elif self.selection == "gain":
-            gaining = gaining[np.argsort(-gain[gaining], kind="stable")]
+            gaining = gaining[falling(gain[gaining])]
         return gaining[: self.settings.short_list * state.batch]
 
 
@@ -431,6 +435,18 @@ def _joined(
         noise_precision=beta,
         products=products.suited(solution.condition),
     )
+
+
+def _by_columns(problem: Problem, model: SearchModel) -> SearchModel:
+    """The same model as it will be reported: from its columns, in their order.
+
+    With little noise the last digits depend on the order.
+    """
+    order = np.argsort(model.active)
+    at = model.active[order], model.prior_precision[order], model.mean[:, order]
+    mode = posterior_at_mode(problem, model.likelihood, *at)
+    evidence = mode.log_evidence
+    return replace(model, posterior=mode.posterior, log_evidence=evidence)
 
 
 def _ascended(

@@ -137,6 +137,18 @@ def deletion_gain(shrunk: Array, mu: Array, variance: Array) -> Array:
     return -0.5 * (mu * mu / variance + np.log(np.maximum(shrunk, TINY))).sum(axis=0)
 
 
+def falling(values: Array) -> Indices:
+    """Places of positive values, the largest first; ties in the order of places.
+
+    Values that differ by rounding are ties, so that the order of the sums in them does
+    not decide.
+    """
+    order = np.argsort(-values, kind="stable")
+    drops = values[order][:-1] > (1 + TIE) * values[order][1:]
+    ranks = np.concatenate([[0], np.cumsum(drops)]) if len(order) else order
+    return order[np.lexsort((order, ranks))]
+
+
 def choose(
     options: Proposals, worthwhile: Indices, rule: str, turn: int, seed: int
 ) -> int:
