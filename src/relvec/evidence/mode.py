@@ -398,6 +398,8 @@ def coupled(problem: Problem, mode: Mode) -> Mode:
     posterior = CoupledPosterior(*of_all, uncoupled=alone)
     evidence = log_evidence(problem, mode.likelihood, posterior, mode.eta)
     return replace(mode, posterior=posterior, log_evidence=evidence)
+
+
 @dataclass(frozen=True)
 class SolutionAtMode(Solution):
     """The posterior at a mode, as Newton's method on α sees it."""
