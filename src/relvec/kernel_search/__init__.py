@@ -7,9 +7,10 @@ from relvec.kernel_search.length_scales import (
     length_scales,
     radial,
 )
-from relvec.kernel_search.process import ProcessFit
+from relvec.kernel_search.process import ProcessFit, with_best_family
 from relvec.kernel_search.settings import (
     Adaptive,
+    KernelFamily,
     KernelWeights,
     Learning,
     LengthScales,
@@ -32,6 +33,7 @@ from relvec.modelling import (
 
 __all__ = [
     "Adaptive",
+    "KernelFamily",
     "Learning",
     "LengthScales",
     "as_learning",
@@ -81,10 +83,15 @@ def _learned(
     return learn_adaptive(trials) if learning.adaptive else learn_shared(trials)
 
 
-def proposed_kernels(spec: Specification, data: TrainingSet) -> tuple[Kernel, ...]:
+def proposed_kernels(
+    learning: Learning | None, spec: Specification, data: TrainingSet
+) -> tuple[Kernel, ...]:
     """The kernels with the width learned that a model begins with, before any fit."""
-    trials = Trials(spec, LengthScales(), data.drawn(SHARED.few), None, silent)
+    settings = learning if isinstance(learning, LengthScales) else LengthScales()
+    trials = Trials(spec, settings, data.drawn(SHARED.few), None, silent)
     with single_threaded():
+        if isinstance(settings, KernelFamily):
+            trials = with_best_family(trials)
         return trials.with_scales(ProcessFit.of(trials).scales)
 
 

@@ -10,9 +10,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from relvec.evidence import Status
 from relvec.kernel_learning import GaussianProcess, Proposal, ScalePrior
 from relvec.kernel_search.length_scales import Distances, given_shape, natural_shape
-from relvec.kernel_search.trials import Trial, Trials
+from relvec.kernel_search.trials import Trial, Trials, smoothness
+from relvec.kernels import Gaussian as GaussianKernel
+from relvec.kernels import Matern
+from relvec.kernels.radial import Radial
 from relvec.likelihoods import Gaussian, SharedGaussian
 from relvec.modelling import FittedModel, TrainingSet
 from relvec.typing import Array
@@ -51,8 +55,11 @@ class ProcessSettings:
     least_error: float = 1e-12  # of the targets' mean square, as the noise has it
     same_shape: float = 1.1  # in log ℓ, a factor of three between features
 
+    family_rows: int = 250  # whose evidence chooses the family
+
 
 SETTINGS = ProcessSettings()
+FAMILIES: tuple[Radial, ...] = (GaussianKernel(), Matern(nu=2.5), Matern(nu=1.5))
 
 
 @dataclass(frozen=True)
@@ -65,6 +72,7 @@ class ProcessFit:
     mean: Array  # (N, K) of the process at the rows
     errors: Array  # (K,) mean squares of its leave-one-out errors
     found: bool  # whether there is anything that it explains
+    worth: float  # nats of evidence beyond a constant and noise, less what scales cost
     n_rows: int  # that differ
 
     @classmethod
@@ -100,14 +108,14 @@ class ProcessFit:
             known_noise=_known_noise(data, unit),
             relative=own is not None and not known,
         )
-        proposal, found = _proposed(replace(trials, data=data), process)
+        proposal, found, worth = _proposed(replace(trials, data=data), process)
         mean = process.mean(proposal, rows) * unit + centre
         # What differs among equal rows, which are one to the process, is an error, too.
         within = 1 - np.average(process.target**2, axis=0, weights=process.weight)
         errors = process.leave_one_out(proposal) + np.maximum(within, 0.0)
         errors = np.maximum(errors, SETTINGS.least_error) * unit**2
         count = len(process.weight)
-        return cls(trials, data, proposal.scales, mean, errors, found, count)
+        return cls(trials, data, proposal.scales, mean, errors, found, worth, count)
 
     @classmethod
     def _of_nothing(cls, trials: Trials, data: TrainingSet) -> "ProcessFit":
@@ -116,7 +124,7 @@ class ProcessFit:
         distances = Distances.of(rows, given_shape(trials.template), seed)
         scales, targets = distances.centre * distances.shape, data.targets
         errors = np.ones(targets.shape[1])
-        return cls(trials, data, scales, targets, errors, False, len(targets))
+        return cls(trials, data, scales, targets, errors, False, 0.0, len(targets))
 
     def surpasses(self, trial: Trial) -> bool:
         """Whether residuals are larger than errors need be, or rows very few."""
@@ -167,6 +175,55 @@ class ProcessFit:
         return replace(model, fit=fit)
 
 
+@dataclass(frozen=True)
+class Family:
+    """What a process of some rows says of a kernel, as the history has it."""
+
+    kernel: Radial
+    process: ProcessFit
+
+    status = Status.CONVERGED
+    n_vectors = 0  # a process selects nothing
+
+    @property
+    def scales(self) -> Array:
+        """The length scales of the process."""
+        return self.process.scales
+
+    @property
+    def n_rows(self) -> int:
+        """The number of its rows."""
+        return len(self.process.targets)
+
+    @property
+    def log_evidence(self) -> float:
+        """Beyond that of a constant and noise, less what scales cost."""
+        return self.process.worth
+
+    @property
+    def loss(self) -> float:
+        """The same in nats per row, the lower the better."""
+        return -self.process.worth / self.n_rows
+
+    @property
+    def nu(self) -> float:
+        """How smooth the kernel is."""
+        return smoothness(self.kernel)
+
+
+def with_best_family(trials: Trials) -> Trials:
+    """The trials with the kernel whose process has the most evidence on some rows."""
+    some = trials.on(SETTINGS.family_rows)
+    targets = trials.spec.family.regressed(some.data, None)
+    families = [
+        Family(kernel, ProcessFit._on(some.with_kernel(kernel), targets))
+        for kernel in FAMILIES
+    ]
+    trials.done.extend(families)
+    best = max(families, key=lambda family: family.log_evidence)
+    return trials.with_kernel(best.kernel)
+
+
 def _known_noise(data: TrainingSet, unit: Array) -> float | None:
     likelihood = data.likelihood
     if not likelihood.conjugate or likelihood.parameter_ceiling is not None:
@@ -174,8 +231,8 @@ def _known_noise(data: TrainingSet, unit: Array) -> float | None:
     return float(np.mean((likelihood.scale / unit) ** 2))
 
 
-def _proposed(trials: Trials, process: GaussianProcess) -> tuple[Proposal, bool]:
-    """The scales of most evidence, beside what they cost; whether they pay at all."""
+def _proposed(trials: Trials, process: GaussianProcess) -> tuple[Proposal, bool, float]:
+    """The scales of most evidence, whether they pay, and the evidence less the cost."""
     tied, gain, distances = max(
         (_tied(trials, process, shape) for shape in _shapes(trials)),
         key=lambda found: found[1],
@@ -186,10 +243,12 @@ def _proposed(trials: Trials, process: GaussianProcess) -> tuple[Proposal, bool]
         tied, gain = replace(tied, scales=distances.far * distances.shape), 0.0
     own = _by_feature(trials, process, tied, distances)
     if own is None:
-        return tied, found
+        return tied, found, gain
     price = SETTINGS.price_per_scale * np.log(len(process.weight))
-    pays = replace(process, tied=False).gain(own) - gain > price * (len(own.scales) - 1)
-    return (own, True) if pays or trials.judge.mode == "ard" else (tied, found)
+    worth = replace(process, tied=False).gain(own) - price * (len(own.scales) - 1)
+    if worth > gain or trials.judge.mode == "ard":
+        return own, True, worth
+    return tied, found, gain
 
 
 def _by_feature(

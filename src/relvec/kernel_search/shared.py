@@ -19,7 +19,8 @@ from relvec.kernel_search.length_scales import (
     natural_shape,
     scalable,
 )
-from relvec.kernel_search.process import ProcessFit
+from relvec.kernel_search.process import ProcessFit, with_best_family
+from relvec.kernel_search.settings import KernelFamily
 from relvec.kernel_search.trials import Trial, Trials, described
 from relvec.likelihoods import at_ceiling
 from relvec.modelling import FittedModel
@@ -54,7 +55,9 @@ SETTINGS = SharedSettings()
 
 
 def learn_shared(everything: Trials) -> FittedModel:
-    """The model with the best length scales found."""
+    """The model with the best length scales found, perhaps of several families."""
+    if isinstance(everything.settings, KernelFamily):
+        everything = with_best_family(everything)
     few, most = everything.on(SETTINGS.few), everything.on(SETTINGS.most)
     if len(most.data) == len(few.data):
         most = few

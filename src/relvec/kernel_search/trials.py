@@ -15,7 +15,7 @@ from relvec.kernel_search.length_scales import (
     radial,
     radial_index,
 )
-from relvec.kernel_search.settings import Adaptive, LengthScales
+from relvec.kernel_search.settings import Adaptive, KernelFamily, LengthScales
 from relvec.kernels import Kernel
 from relvec.kernels.radial import Radial
 from relvec.modelling import (
@@ -46,6 +46,11 @@ class Trial:
     n_rows: int
 
     @property
+    def nu(self) -> float:
+        """How smooth the kernel that learns is."""
+        return next(smoothness(one) for one in self.kernels if radial(one) is not None)
+
+    @property
     def status(self) -> Status:
         """How its fit ended."""
         return self.model.status
@@ -70,12 +75,18 @@ class Trials:
     data: TrainingSet
     start: FittedModel | None
     monitor: Monitor
-    done: list[Trial] = field(default_factory=list)  # on any of the rows
+    done: list[Any] = field(default_factory=list)  # trials and the like, on any rows
 
     def on(self, most_rows: int) -> "Trials":
         """The same on at most so many rows; what they try is done here as well."""
         data = self.data.drawn(most_rows)
         return self if data is self.data else replace(self, data=data)
+
+    def with_kernel(self, kernel: Radial) -> "Trials":
+        """The same with another kernel that learns."""
+        kernels: list[Kernel] = list(self.spec.kernels)
+        kernels[self.index] = kernel
+        return replace(self, spec=replace(self.spec, kernels=tuple(kernels)))
 
     @property
     def judge(self) -> LengthScales:
@@ -171,6 +182,11 @@ class Trials:
         return total / float(self.data.weight.sum())
 
 
+def smoothness(kernel: Kernel) -> float:
+    """ν of a Matérn kernel; infinite for others, as for the Gaussian."""
+    return float(getattr(radial(kernel), "nu", np.inf))
+
+
 def described(model: FittedModel, trials: Trials, done: Sequence[Any]) -> FittedModel:
     """The model with all that it has learned, by some trials, of what was tried."""
     if stopped := [tried.status for tried in done if tried.status in STOPPED]:
@@ -182,6 +198,8 @@ def described(model: FittedModel, trials: Trials, done: Sequence[Any]) -> Fitted
         ),
         history=_history(done),
     )
+    if learned.history is not None and isinstance(trials.settings, KernelFamily):
+        learned.history["nu"] = np.array([tried.nu for tried in done])
     return replace(model, learned=learned)
 
 
