@@ -27,6 +27,7 @@ from relvec.estimators.validation import (
 from relvec.evidence import Deadline, Limits, Solver, as_solver
 from relvec.kernel_search import (
     Adaptive,
+    KernelFamily,
     Learning,
     LengthScales,
     as_learning,
@@ -139,8 +140,9 @@ class SparseKernelModel(KernelModel):
     @property
     def _learning(self) -> Learning | None:
         """What is learned of the kernel; its width where nothing else is asked for."""
-        asked = as_learning(self.kernel_learning, self.kernel)
-        return LengthScales() if asked is None and self._learns_width else asked
+        if not self._learns_width:
+            return as_learning(self.kernel_learning, self.kernel)
+        return KernelFamily() if self._kernel_choice.learns_family else LengthScales()
 
     @property
     def _learns_width(self) -> bool:
