@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from oracles import covariance
 from problems import drawn, read_only
 from scipy.sparse import csc_array
 
@@ -309,43 +308,6 @@ def test_factor(design, indices, weights, smallest):
         assert_allclose(factors[k], np.tril(factors[k]))
         assert np.all(factors[k].diagonal() > 0)
         assert_allclose(factors[k] @ factors[k].T, expected, rtol=1e-12, atol=1e-12)
-
-
-@pytest.mark.parametrize("smallest", [0.1, 1e-7], ids=["Gram", "orthogonal"])
-def test_sparsity(design, indices, weights, smallest):
-    alpha = np.geomspace(smallest, 10.0, len(indices))
-    factor = design.factor(indices, alpha, weights)
-    found = design.sparsity(indices, alpha, weights, factor)
-
-    for k, w in enumerate(weights.T):
-        C = covariance(UNIT, w, indices, alpha)
-        expected = np.sum(UNIT * np.linalg.solve(C, UNIT), axis=0)
-        assert_allclose(found[k], expected, rtol=1e-7)
-
-
-def sparsity_of_the_chosen(design, alpha):
-    """φᵀC⁻¹φ of a column by itself, and what it is: α − α²Σ."""
-    only = (np.array([2]), np.array([alpha]), 1e9 * SAMPLE_WEIGHT[:, None])
-    found = design.sparsity(*only, design.factor(*only))[0, 2]
-    return found, alpha - alpha**2 / (alpha + 1e9)
-
-
-@pytest.mark.parametrize("name", HELD)
-@pytest.mark.parametrize("alpha", [1e-3, 1e-6])
-def test_sparsity_of_a_chosen_column_is_exact_where_columns_are_held(name, alpha):
-    """No difference of norms could see it."""
-    found, exact = sparsity_of_the_chosen(DESIGNS[name](), alpha)
-
-    assert_allclose(found, exact, rtol=1e-4)
-
-
-@pytest.mark.parametrize("name", UNHELD)
-def test_sparsity_of_a_chosen_column_is_zero_or_true_where_none_is_held(name):
-    """What is too small to be seen is said to be nothing, never noise."""
-    found, exact = sparsity_of_the_chosen(DESIGNS[name](), 1e-3)
-    assert_allclose(found, exact, rtol=1e-3)
-    found, exact = sparsity_of_the_chosen(DESIGNS[name](), 1e-6)
-    assert found == 0 or found == pytest.approx(exact, rel=1e-3)
 
 
 def test_entries_of_any_magnitude():

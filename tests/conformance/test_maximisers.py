@@ -24,7 +24,7 @@ from relvec.evidence import (
 from relvec.evidence.fixed_point import FixedPoint
 from relvec.evidence.mode import posterior_at_mode
 from relvec.evidence.search import BatchSearch, SearchSettings
-from relvec.evidence.search_model import mode_after, model_at
+from relvec.evidence.sequential import model_at, proposals, with_precision
 from relvec.likelihoods import Bernoulli, Gaussian, MatchedProbit
 from relvec.likelihoods.multinomial_probit import contrasts
 
@@ -224,12 +224,13 @@ def test_nothing_is_left_to_gain(make, name):
         posterior.mean,
     )
     model = model_at(problem, mode)
-    gains = np.where(np.isinf(model.proposals.current), model.proposals.gain, 0.0)
+    options = proposals(problem, model)
+    gains = np.where(np.isinf(options.current), options.gain, 0.0)
 
     slack = max(1e-6, RESOLUTION[make])
     assert_allclose(mode.log_evidence, fit.log_evidence, rtol=0, atol=slack)
     assert np.isfinite(gains).all()
     for index in np.flatnonzero(gains > 2e-6):
-        precision = float(model.proposals.precision[index])
-        after = mode_after(problem, model, int(index), precision)
+        precision = float(options.precision[index])
+        after = with_precision(problem, model, int(index), precision)
         assert after.log_evidence < mode.log_evidence + max(1e-5, RESOLUTION[make])

@@ -122,7 +122,7 @@ def test_em_of_classes_ends_where_the_evidence_has_no_way_up():
     state = maximiser.init(problem)
     while not maximiser.converged(problem, state):
         state = maximiser.step(problem, state)
-    mode = state.model.mode
+    mode = state.model
     step = EM().precisions(mode.posterior, EM().priors(problem, state.model.active))
     way = np.log(step / state.model.prior_precision)
     rising = evidence_gradient(problem, mode) * way
@@ -165,7 +165,7 @@ def test_the_end_of_mackays_iteration_is_a_fixed_point(make):
     state = maximiser.init(problem)
     while not maximiser.converged(problem, state):
         state = maximiser.step(problem, state)
-    posterior = state.model.mode.posterior
+    posterior = state.model.posterior
     gamma = 1 - posterior.prior_precision * np.sum(posterior.whitener[0] ** 2, axis=0)
 
     assert_allclose(

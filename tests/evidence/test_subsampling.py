@@ -15,13 +15,13 @@ from relvec.evidence.mode import posterior_at_mode
 from relvec.evidence.products import Orthonormal, improving_columns
 from relvec.evidence.search import BatchSearch
 from relvec.evidence.subsampling import (
-    EmbeddedModel,
     SubsampledSearch,
     SubsamplingSettings,
     _in_gram_form,
     _Known,
     _rows_of,
     _turned,
+    embedded,
 )
 from relvec.kernels import Gaussian as GaussianKernel
 from relvec.likelihoods import Bernoulli, Gaussian, SharedGaussian
@@ -191,7 +191,7 @@ def test_a_model_of_a_part_is_one_of_the_problem(kind, few):
     part = part_of(problem)
     part = _turned(part, digits=True) if few else part
     inner = ended(part.problem, BatchSearch()).model
-    found = EmbeddedModel(inner, part, problem)
+    found = embedded(inner, part, problem)
     at = found.active, found.prior_precision, np.zeros_like(found.mean)
     again = posterior_at_mode(problem, found.likelihood, *at)
 
@@ -212,7 +212,7 @@ def test_the_evidence_of_some_rows_is_scaled_to_all():
     model = BatchSearch().init(part.problem).model
     share = problem.sample_weight.sum() / problem.sample_weight[rows].sum()
 
-    found = EmbeddedModel(model, part, problem)
+    found = embedded(model, part, problem)
     assert_allclose(found.log_evidence, share * model.log_evidence)
 
 

@@ -102,7 +102,7 @@ def test_a_hyperprior_holds_the_noise():
 
 def explicit_bound(problem, model):
     """E[log p(t, w, α, β)] + entropies, term by term, in the engine's units."""
-    design, posterior = problem.design, model.mode.posterior
+    design, posterior = problem.design, model.posterior
     Phi = (design.matrix / design.column_norms)[:, posterior.active]
     v, y = problem.sample_weight, problem.y[:, 0]
     priors = Variational().priors(problem, posterior.active)

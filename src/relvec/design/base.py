@@ -85,11 +85,3 @@ class DesignMatrix(Protocol):
         One for outputs that share both ``prior_precision``, (n,) or (K, n), and
         ``precision``, (N, K or 1).
         """
-
-    def sparsity(
-        self, indices: Indices, prior_precision: Array, precision: Array, factor: Array
-    ) -> Array:
-        """φᵀC⁻¹φ of all columns with C = B⁻¹ + ΦA⁻¹Φᵀ, given ``factor``: (K, M).
-
-        0 where what was computed is no more than rounding.
-        """

@@ -14,8 +14,7 @@ from relvec.design.base import DesignMatrix
 from relvec.design.dense import DenseDesign
 from relvec.design.exact_columns import ExactColumns
 from relvec.design.rows import Rows
-from relvec.linalg import same, solve_lower, stacked
-from relvec.precision import DEPENDENT
+from relvec.linalg import same, stacked
 from relvec.typing import Array, Indices
 
 
@@ -120,16 +119,6 @@ class BlockedDesign:
         self, indices: Indices, prior_precision: Array, precision: Array
     ) -> Array:
         return self._columns.factor(indices, prior_precision, precision)
-
-    def sparsity(
-        self, indices: Indices, prior_precision: Array, precision: Array, factor: Array
-    ) -> Array:
-        inner = self._inner(precision)
-        root = 1 / np.sqrt(prior_precision)
-        whitened = solve_lower(factor, root[:, None] * inner[:, indices])
-        norms = np.diagonal(inner, axis1=1, axis2=2)
-        left = norms - np.sum(whitened**2, axis=1)  # eq. 24
-        return np.where(left > DEPENDENT * norms, left, 0.0)
 
     def _inner(self, row_weights: Array) -> Array:
         """ΦᵀWΦ of all columns (K, M, M), of which the last is kept."""

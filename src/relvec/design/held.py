@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import cycle
 from typing import Any, Self
 
@@ -12,14 +12,12 @@ from relvec.basis import blocks
 from relvec.blockwise import check_time
 from relvec.design.base import each_output
 from relvec.linalg import (
-    Reflections,
     cholesky,
     rotated,
     same,
-    solve_lower,
     triangle_beside_prior,
 )
-from relvec.precision import DEPENDENT, DIFFERENCE_LIMIT, FACTOR_LIMIT, LEAST_SHARE
+from relvec.precision import FACTOR_LIMIT
 from relvec.typing import Array, Indices
 
 # Entries that are turned at a time, and rows for each column, at least.
@@ -176,13 +174,6 @@ class HeldDesign(ABC):
         outputs = zip(*each_output(prior_precision, precision), cycle(grams))
         return np.stack([self._factor(columns, *output) for output in outputs])
 
-    def sparsity(
-        self, indices: Indices, prior_precision: Array, precision: Array, factor: Array
-    ) -> Array:
-        pairs = zip(precision.T, factor, strict=True)
-        one = partial(self._sparsity, indices, prior_precision)
-        return np.stack([one(b, L) for b, L in pairs])
-
     def _factor(
         self, columns: Any, prior_precision: Array, precision: Array, gram: Array
     ) -> Array:
@@ -193,31 +184,3 @@ class HeldDesign(ABC):
             return cholesky(inner + np.eye(len(gram)))
         rows = self._array(columns) * root * np.sqrt(precision)[:, None]
         return triangle_beside_prior(rows)
-
-    def _sparsity(
-        self, indices: Indices, prior_precision: Array, precision: Array, factor: Array
-    ) -> Array:
-        columns = self._scaled_columns(indices, prior_precision)
-        norms = self.squared_norms(precision[:, None])[0]
-        if np.sum(factor**2, axis=-1).max(initial=1.0) >= DIFFERENCE_LIMIT:
-            left, least = self._left(self._array(columns), precision), LEAST_SHARE
-        else:
-            cross = self._inner(columns, precision, self.matrix) / self._divisors
-            shares = solve_lower(factor[None], cross[None])[0]
-            left, least = norms - np.einsum("nm,nm->m", shares, shares), DEPENDENT
-        return np.where(left > least * norms, left, 0.0)  # eq. 24
-
-    def _left(self, columns: Array, precision: Array) -> Array:
-        """φᵀC⁻¹φ (M,), what the span of [B^½ΦA^(-1/2); I] leaves of [B^½φ; 0].
-
-        By Householder's reflections, which have no part in that matrix' condition, for
-        some functions at a time.
-        """
-        root = np.sqrt(precision)[:, None]
-        stacked = np.vstack([columns * root, np.eye(columns.shape[1])])
-        reflections, left = Reflections.of(stacked), np.empty(self.shape[1])
-        for part in blocks(self.shape[1], len(stacked)):
-            functions = self._array(self.matrix[:, part]) * root / self._divisors[part]
-            beyond = reflections.beyond(functions)
-            left[part] = np.einsum("nm,nm->m", beyond, beyond)
-        return left

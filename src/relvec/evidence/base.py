@@ -377,44 +377,36 @@ class EvidenceFit:
         return np.asarray(alpha[0] * self.likelihood.scale[0] ** 2)
 
 
-class Model(Protocol):
-    """What the driver reads from the model that a search has come to."""
+@dataclass(frozen=True)
+class Model:
+    """The model that a search has come to."""
 
-    @property
-    def likelihood(self) -> Likelihood:
-        """With the parameters reached."""
-
-    @property
-    def log_evidence(self) -> float:
-        """Of the model, or what is maximised in its place."""
-
-    @property
-    def log_hyperprior(self) -> float:
-        """What of it is not log evidence."""
+    likelihood: Likelihood  # with the parameters reached
+    observations: PseudoObservations  # what the data are to the model
+    posterior: Posterior
+    log_evidence: float  # or what is maximised in its place
+    # What of it is not log evidence.
+    log_hyperprior: float = field(default=0.0, kw_only=True)
 
     @property
     def active(self) -> Indices:
         """Columns in the model."""
+        return self.posterior.active
 
     @property
     def prior_precision(self) -> Array:
         """α of the active columns."""
+        return self.posterior.prior_precision
 
     @property
     def mean(self) -> Array:
         """Posterior mean of their weights (K, n)."""
+        return self.posterior.mean
 
     @property
     def effective_parameters(self) -> Array:
         """Σγ per output."""
-
-    @property
-    def observations(self) -> PseudoObservations:
-        """What the data are to the model."""
-
-    @property
-    def log_determinant(self) -> float:
-        """log |I + A^(-1/2)ΦᵀBΦA^(-1/2)|, summed over outputs."""
+        return self.posterior.effective_parameters
 
 
 class State(Protocol):

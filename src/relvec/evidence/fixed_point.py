@@ -30,7 +30,7 @@ from relvec.evidence.mode import (
 )
 from relvec.evidence.moments import spent
 from relvec.evidence.updates import MacKay, Update, informed
-from relvec.likelihoods import Likelihood, PseudoObservations, refitted
+from relvec.likelihoods import Likelihood, refitted
 from relvec.parameters import check_choice, check_count, check_fraction
 from relvec.precision import LEAST_PRIOR_SHARE, SLACK
 from relvec.typing import AnyArray, Array, Indices
@@ -169,50 +169,10 @@ _MAX_HALVINGS = 10  # of a step: what a thousandth does not raise is at its maxi
 
 
 @dataclass(frozen=True)
-class FixedPointModel:
-    """A posterior and what the objective has beside its evidence."""
-
-    mode: Mode
-    log_hyperprior: float
-
-    @property
-    def likelihood(self) -> Likelihood:
-        return self.mode.likelihood
-
-    @property
-    def log_evidence(self) -> float:
-        return self.mode.log_evidence + self.log_hyperprior
-
-    @property
-    def active(self) -> Indices:
-        return self.mode.posterior.active
-
-    @property
-    def prior_precision(self) -> Array:
-        return self.mode.posterior.prior_precision
-
-    @property
-    def mean(self) -> Array:
-        return self.mode.posterior.mean
-
-    @property
-    def effective_parameters(self) -> Array:
-        return self.mode.posterior.effective_parameters
-
-    @property
-    def observations(self) -> PseudoObservations:
-        return self.mode.observations
-
-    @property
-    def log_determinant(self) -> float:
-        return self.mode.posterior.log_determinant
-
-
-@dataclass(frozen=True)
 class FixedPointState:
     """A model and how far the last step went."""
 
-    model: FixedPointModel
+    model: Mode  # its evidence is the objective
     steps: int = 0
     change: float = np.inf  # of log α and log β, the largest
     rise: float = np.inf  # of the objective
@@ -300,7 +260,7 @@ class FixedPoint:
         """
         before = state.model.prior_precision
         priors = self.update.priors(problem, state.model.active)
-        gradient = evidence_gradient(problem, state.model.mode)
+        gradient = evidence_gradient(problem, state.model)
         gradient += priors.a - priors.b * before
         way = np.log(alpha / before)
         way[way * gradient <= 0] = 0.0
@@ -314,11 +274,12 @@ class FixedPoint:
                 return replace(after, change=float(np.abs(way).max()))
         return replace(state, steps=state.steps + 1, change=0.0, rise=0.0)
 
-    def _model(self, problem: Problem, mode: Mode) -> FixedPointModel:
+    def _model(self, problem: Problem, mode: Mode) -> Mode:
         if self.update.coupled:
             mode = coupled(problem, mode)
         extra = self.update.log_hyperprior(problem, mode.posterior, mode.likelihood)
-        return FixedPointModel(mode, extra)
+        objective = mode.log_evidence + extra
+        return replace(mode, log_evidence=objective, log_hyperprior=extra)
 
     def _moved(
         self,
@@ -354,7 +315,7 @@ class FixedPoint:
         self, problem: Problem, state: FixedPointState
     ) -> tuple[Array, AnyArray]:
         """The next α, and which functions stay."""
-        posterior = state.model.mode.posterior
+        posterior = state.model.posterior
         if state.steps < self.warm_up:
             return posterior.prior_precision, np.ones(len(posterior.active), dtype=bool)
         priors = self.update.priors(problem, posterior.active)
@@ -367,9 +328,9 @@ class FixedPoint:
     def _likelihood(self, problem: Problem, state: FixedPointState) -> Likelihood:
         """With its parameters estimated anew, if it is time to."""
         model = state.model
-        likelihood, eta = model.likelihood, model.mode.eta
+        likelihood, eta = model.likelihood, model.eta
         if self.update.bounded and not problem.likelihood.conjugate:
-            variances = predictor_variances(problem, model.mode.posterior)
+            variances = predictor_variances(problem, model.posterior)
             return likelihood.lower_bound(problem.y, eta, variances) or likelihood
         idle = likelihood.parameter_ceiling is None
         if idle or (state.steps + 1) % self.noise_interval:

@@ -23,7 +23,7 @@ from relvec.evidence.base import (
     Status,
     interpolates,
 )
-from relvec.evidence.fixed_point import FixedPoint, FixedPointModel
+from relvec.evidence.fixed_point import FixedPoint
 from relvec.evidence.mode import Mode, coupled, posterior_at_mode
 from relvec.evidence.search import BatchSearch
 from relvec.likelihoods import Likelihood, at_ceiling, root_mean_square
@@ -150,7 +150,7 @@ def likelihoods(model: Model) -> tuple[float, float]:
     alpha = np.broadcast_to(model.prior_precision, model.mean.shape)
     penalty = float(np.sum(alpha * model.mean**2))
     evidence = model.log_evidence - model.log_hyperprior
-    likelihood = evidence + 0.5 * penalty + 0.5 * model.log_determinant
+    likelihood = evidence + 0.5 * penalty + 0.5 * model.posterior.log_determinant
     prior = 0.5 * float(np.sum(np.log(alpha / (2 * np.pi)))) - 0.5 * penalty
     return likelihood, likelihood + prior
 
@@ -403,7 +403,7 @@ class _Weights:
 def _begun(problem: Problem) -> Model:
     """The model that a problem begins with, where there was no time to search."""
     few = min(_FEWEST_ROWS, len(problem.y))
-    return FixedPointModel(_Weights.begun(problem).by_rows(problem, few), 0.0)
+    return _Weights.begun(problem).by_rows(problem, few)
 
 
 def _outcome(problem: Problem, model: Model) -> Status:
@@ -438,7 +438,7 @@ def _as_it_is(problem: Problem, model: Model) -> Mode:
     posterior = Posterior(*at, model.mean[:, order], factor)
     eta = problem.design.matvec(posterior.mean, posterior.active)
     evidence = model.log_evidence - model.log_hyperprior
-    return Mode(model.likelihood, model.observations, posterior, eta, evidence)
+    return Mode(model.likelihood, model.observations, posterior, evidence, eta)
 
 
 def _in_time(

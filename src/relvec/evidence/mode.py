@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from relvec.blockwise import check_time
-from relvec.evidence.base import Problem
+from relvec.evidence.base import Model, Problem
 from relvec.evidence.coordinates import Coordinates
 from relvec.evidence.moments import FreeNoise, Solution, log_density_of_unit
 from relvec.evidence.newton_step import coupled_inner, coupled_step, step_at_once
@@ -28,14 +28,10 @@ _MAX_BACKTRACKING = 40  # halvings, of which 40 leave 1e-12 of a step: none of i
 
 
 @dataclass(frozen=True)
-class Mode:
-    """The Laplace approximation at the mode."""
+class Mode(Model):
+    """The model whose posterior is the Laplace approximation at the mode."""
 
-    likelihood: Likelihood
-    observations: PseudoObservations
-    posterior: Posterior
     eta: Array  # (N, K) the linear predictor at the mode
-    log_evidence: float
 
 
 @dataclass(frozen=True)
@@ -145,7 +141,7 @@ def conjugate_mode(problem: Problem, likelihood: Likelihood, here: Point) -> Mod
         posterior = Posterior(here.active, alpha, found.mean, found.factor)
         eta = problem.design.matvec(found.mean, here.active)
         evidence = found.log_evidence + log_density_of_unit(likelihood, count)
-        return Mode(likelihood, seen, posterior, eta, evidence)
+        return Mode(likelihood, seen, posterior, evidence, eta)
     factor = problem.design.factor(here.active, alpha, seen.precision)
     posterior = Posterior(here.active, alpha, here.mean, factor)
     eta = here.eta
@@ -153,7 +149,7 @@ def conjugate_mode(problem: Problem, likelihood: Likelihood, here: Point) -> Mod
         posterior = _stepped(problem, seen, posterior, eta)
         eta = problem.design.matvec(posterior.mean, here.active)
     evidence = log_evidence(problem, likelihood, posterior, eta)
-    return Mode(likelihood, seen, posterior, eta, evidence)
+    return Mode(likelihood, seen, posterior, evidence, eta)
 
 
 def decrement(posterior: Posterior, step: Array) -> float:
@@ -231,7 +227,7 @@ def matched_posterior(
             here = backtracked(problem, likelihood, judged, mean)
     evidence = log_evidence(problem, likelihood, posterior, here.eta)
     evidence += likelihood.correction(y, here.eta, weight)
-    return Mode(likelihood, seen, posterior, here.eta, evidence)
+    return Mode(likelihood, seen, posterior, evidence, here.eta)
 
 
 def _matched_step(
@@ -334,7 +330,7 @@ def posterior_at_mode(
             break
         here = there
     evidence = log_evidence(problem, likelihood, posterior, here.eta)
-    return Mode(given, observations, posterior, here.eta, evidence)
+    return Mode(given, observations, posterior, evidence, here.eta)
 
 
 def _unmoved(problem: Problem, likelihood: Likelihood, here: "Point") -> Mode:
@@ -342,7 +338,7 @@ def _unmoved(problem: Problem, likelihood: Likelihood, here: "Point") -> Mode:
     observations, posterior = expanded(problem, likelihood, here)
     posterior = replace(posterior, mean=here.mean)
     evidence = log_evidence(problem, likelihood, posterior, here.eta)
-    return Mode(likelihood, observations, posterior, here.eta, evidence)
+    return Mode(likelihood, observations, posterior, evidence, here.eta)
 
 
 def _approached(

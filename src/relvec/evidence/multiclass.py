@@ -8,7 +8,7 @@ import numpy as np
 
 from relvec.chance import generator
 from relvec.evidence.base import Hyperprior, Problem, started
-from relvec.evidence.fixed_point import FixedPoint, FixedPointModel
+from relvec.evidence.fixed_point import FixedPoint
 from relvec.evidence.mode import Mode, check_few, log_evidence, posterior_at_mode
 from relvec.evidence.solvers import Search, Solver
 from relvec.evidence.updates import Gammas, MacKay
@@ -83,7 +83,7 @@ class Answers:
 class OneAtATimeState:
     """A model, and what every function is to it."""
 
-    model: FixedPointModel
+    model: Mode
     cross: Array  # (n, M) ΦₐᵀVΦ
     pull: Array  # (K, n) ΦₐᵀVY
     answers: Answers
@@ -191,7 +191,7 @@ def _mode(
     eta = problem.design.matvec(posterior.mean, active)
     seen = likelihood.pseudo_observations(problem.y, eta, problem.sample_weight)
     evidence = log_evidence(problem, likelihood, posterior, eta)
-    return Mode(likelihood, seen, posterior, eta, evidence)
+    return Mode(likelihood, seen, posterior, evidence, eta)
 
 
 def _judged(
@@ -220,8 +220,7 @@ def _judged(
     q = alpha * smooth / left  # (21), as ΦₐᵀVR = Aw for the weights that leave R
     theta[active] = np.sum(q**2, axis=0) - n_outputs * s[active]
     wrong = _wrong(problem, active, theta)
-    model = FixedPointModel(mode, 0.0)
-    return OneAtATimeState(model, cross, pull, known, s, theta, wrong)
+    return OneAtATimeState(mode, cross, pull, known, s, theta, wrong)
 
 
 def _wrong(problem: Problem, active: Indices, theta: Array) -> int | None:

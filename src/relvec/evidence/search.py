@@ -35,9 +35,16 @@ from relvec.evidence.moments import (
     tempered,
 )
 from relvec.evidence.newton import Ascent, ascend
-from relvec.evidence.products import Gram, Orthonormal, Products, best_additions
-from relvec.evidence.selection import addition_gain, best_precision, falling
-from relvec.likelihoods import Likelihood, PseudoObservations
+from relvec.evidence.products import (
+    Gram,
+    Orthonormal,
+    Products,
+    addition_gain,
+    best_additions,
+    best_precision,
+    falling,
+)
+from relvec.likelihoods import Likelihood
 from relvec.posterior import Posterior
 from relvec.precision import COPY, LEAST_PRIOR_SHARE, SLACK, TINY
 from relvec.typing import Array, Indices
@@ -90,36 +97,11 @@ class SearchSettings:
 
 
 @dataclass(frozen=True)
-class SearchModel:
-    """The model that a search has come to."""
+class SearchModel(Model):
+    """With what the rows say of all functions beside it."""
 
-    likelihood: Likelihood
-    observations: PseudoObservations
-    posterior: Posterior
-    log_evidence: float
     noise_precision: Array  # (K or 1,) beside ``products``
     products: Products
-    log_hyperprior: float = 0.0
-
-    @property
-    def active(self) -> Indices:
-        return self.posterior.active
-
-    @property
-    def prior_precision(self) -> Array:
-        return self.posterior.prior_precision
-
-    @property
-    def mean(self) -> Array:
-        return self.posterior.mean
-
-    @property
-    def effective_parameters(self) -> Array:
-        return self.posterior.effective_parameters
-
-    @property
-    def log_determinant(self) -> float:
-        return self.posterior.log_determinant
 
 
 @dataclass(frozen=True)

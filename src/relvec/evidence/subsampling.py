@@ -23,7 +23,7 @@ from relvec.evidence.base import Model, Problem
 from relvec.evidence.moments import Moments
 from relvec.evidence.products import Orthonormal, improving_columns
 from relvec.evidence.search import BatchSearch, SearchState
-from relvec.likelihoods import Likelihood, PseudoObservations
+from relvec.likelihoods import Likelihood
 from relvec.typing import Array, Indices
 
 
@@ -66,57 +66,23 @@ class Subproblem:
     whole: bool = False  # whether it is all of the problem
 
 
-@dataclass(frozen=True)
-class EmbeddedModel:
-    """A model of a subproblem as one of the whole problem."""
+def embedded(inner: Model, part: Subproblem, problem: Problem) -> Model:
+    """The model of a subproblem as one of the whole problem.
 
-    inner: Model
-    part: Subproblem
-    problem: Problem  # the whole
-    log_hyperprior: float = 0.0
-
-    @property
-    def likelihood(self) -> Likelihood:
-        # What it keeps of rows is of other rows.
-        found = self.inner.likelihood.log_parameters
-        return self.problem.likelihood.with_parameters(found)
-
-    @property
-    def log_evidence(self) -> float:
-        """Of all rows, if they are like those of the part."""
-        seen = float(self.part.problem.sample_weight.sum())
-        share = float(self.problem.sample_weight.sum()) / seen
-        return share * self.inner.log_evidence
-
-    @property
-    def active(self) -> Indices:
-        return self.part.columns[self.inner.active]
-
-    @property
-    def prior_precision(self) -> Array:
-        return self.inner.prior_precision / self._ratio**2
-
-    @property
-    def mean(self) -> Array:
-        return self.inner.mean * self._ratio
-
-    @property
-    def _ratio(self) -> Array:
-        """Norms of the active columns, beside those that they have in the part."""
-        norms = self.part.problem.design.column_norms[self.inner.active]
-        return np.asarray(self.problem.design.column_norms[self.active] / norms)
-
-    @property
-    def effective_parameters(self) -> Array:
-        return self.inner.effective_parameters
-
-    @property
-    def observations(self) -> PseudoObservations:
-        return self.inner.observations
-
-    @property
-    def log_determinant(self) -> float:
-        return self.inner.log_determinant
+    Its evidence is that of all rows, if they are like those of the part.
+    """
+    columns = part.columns[inner.active]
+    # Norms of the active columns, beside those that they have in the part.
+    norms = part.problem.design.column_norms[inner.active]
+    ratio = problem.design.column_norms[columns] / norms
+    share = problem.sample_weight.sum() / part.problem.sample_weight.sum()
+    return Model(
+        # What a likelihood keeps of rows is of other rows.
+        problem.likelihood.with_parameters(inner.likelihood.log_parameters),
+        inner.observations,
+        replace(inner.posterior.rescaled(ratio), active=columns),
+        float(share) * inner.log_evidence,
+    )
 
 
 @dataclass(frozen=True)
@@ -183,8 +149,8 @@ class SubsampledState:
     looked: bool = False  # whether fresh candidates were looked at on all rows before
 
     @property
-    def model(self) -> EmbeddedModel:
-        return EmbeddedModel(self.inner.model, self.part, self.problem)
+    def model(self) -> Model:
+        return embedded(self.inner.model, self.part, self.problem)
 
     @property
     def steps(self) -> int:
