@@ -247,9 +247,8 @@ def improving_columns(
     noise, unit = temperature * seen.noise_precision, np.ones(1)
     if problem.likelihood.unit is not None:
         noise, unit = np.ones(1), np.sqrt([tempered(temperature, problem.n_sharing)])
-    scaled = unit[:, None] * target
-    stats = _given_model(active, alpha, noise, (cross, norms, scaled))
-    gain = best_additions(problem, stats)[1]
+    products = cross, norms, unit[:, None] * target
+    gain = gains_beside(active, alpha, noise, products, problem.least_precision)
     chosen = gain > promise * problem.n_sharing
     chosen[active] = True
     if problem.bias is not None:
@@ -267,15 +266,33 @@ def improving_columns(
     return columns, Moments(gram, target[:, columns], squares, count)
 
 
+def gains_beside(
+    active: Indices,
+    prior_precision: Array,
+    noise_precision: Array,
+    products: tuple[Array, Array, Array],
+    least_precision: Array | None = None,
+) -> Array:
+    """What each function gains beside a model, by the products that ``beside`` has."""
+    stats = _given_model(active, prior_precision, noise_precision, products)
+    return _additions(stats, least_precision)[1]
+
+
 def best_additions(problem: Problem, stats: CandidateStatistics) -> tuple[Array, Array]:
     """The best α of every function that joins alone, and what it gains."""
+    return _additions(stats, problem.least_precision)
+
+
+def _additions(
+    stats: CandidateStatistics, least_precision: Array | None
+) -> tuple[Array, Array]:
     usable = (stats.least_sparsity < stats.sparsity).all(axis=0)
     S = np.where(usable, stats.sparsity, 1.0)
     Q = np.where(usable, stats.quality, 0.0)
     precision = best_precision(S, Q)
     least = np.full(len(precision), LEAST_PRIOR_SHARE * stats.noise_precision.max())
-    if problem.least_precision is not None:
-        least = np.maximum(least, problem.least_precision)
+    if least_precision is not None:
+        least = np.maximum(least, least_precision)
     precision = np.maximum(precision, least)
     return precision, addition_gain(precision, S, Q)
 
