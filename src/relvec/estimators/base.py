@@ -55,8 +55,8 @@ from relvec.parameters import (
     check_positive,
 )
 from relvec.partition import (
-    RowsElsewhere,
-    Survey,
+    DatasetSummary,
+    DistributedRows,
     as_partition,
     check_partition,
     check_size,
@@ -164,7 +164,7 @@ class SparseKernelModel(KernelModel):
         """Whether rows stay where they are, and sums over them are all that comes."""
         return is_elsewhere(X) or (is_row_blocks(X) and self.partition is not None)
 
-    def _surveyed(self, X: RowBlocks, *others: Any, classes: bool) -> Survey:
+    def _surveyed(self, X: RowBlocks, *others: Any, classes: bool) -> DatasetSummary:
         """A first look at such rows, nothing else of which is kept."""
         check_nothing_beside(*others)
         self._check_partition(self.partition or "sample")
@@ -175,12 +175,12 @@ class SparseKernelModel(KernelModel):
                 "only sums are known: leave it out"
             )
         note_features(self, X.n_features, X.feature_names)
-        return Survey.of(X, classes=classes)
+        return DatasetSummary.of(X, classes=classes)
 
     def _fitted_elsewhere(
         self,
         blocks: RowBlocks,
-        survey: Survey,
+        summary: DatasetSummary,
         family: Family,
         deadline: Deadline,
         monitor: Monitor,
@@ -188,10 +188,10 @@ class SparseKernelModel(KernelModel):
         """The model of rows that stay where they are."""
         size, own = self.partition_size, isinstance(self.candidates, Integral)
         if not isinstance(size, str):
-            check_size(size, survey.n_counted, family.labels)
-        source = RowsElsewhere.of(
+            check_size(size, summary.n_counted, family.labels)
+        source = DistributedRows.of(
             blocks,
-            survey,
+            summary,
             family,
             n_drawn=max(MOST_CANDIDATES, 0 if isinstance(size, str) else size),
             candidates=int(self.candidates) if own else None,
