@@ -220,7 +220,7 @@ class _Sums:
         sums = inner_products(self.parts, basis, *at)
         one = self.like.targets[:1], self.like.targets[:1], np.ones(1)
         noise = likelihood.pseudo_observations(*one).noise_precision
-        cooler = SearchSettings().temperatures[0] * noise
+        cooler = SearchSettings().temperature * noise
         lengths, products = sums.with_unit_columns(active)
         alpha = alpha[active] / lengths[active] ** 2
         stays = gains_beside(active, alpha, cooler, products) > promise
