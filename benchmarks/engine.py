@@ -311,7 +311,7 @@ def run_compact(options):
         vectors = len(model.relevance_)
         rows.append((design, f"{size / 1e6:.1f}", vectors, f"{elapsed:.1f}"))
     header = ["design", "MB of Φ", "vectors", "seconds"]
-    show_table("Sparse and dense memory", header, rows)
+    show_table("Finite support", header, rows)
     share = sizes["sparse"] / sizes["dense"]
     apart = [np.max(np.abs(a - b)) for a, b in zip(*predictions, strict=True)]
     print(f"Φ takes {share:.2%} of the dense memory.")
