@@ -92,10 +92,9 @@ def show_schedules(found, size):
         f"worst {difference.min():+.2f}, best {difference.max():+.2f}, "
         f"lower on {(difference < 0).sum()} of {len(difference)} draws."
     )
-    errors = values[0, :, 2] / values[1, :, 2]
-    print(
-        f"RMSE, {first} / {second}: mean {errors.mean():.3f}, worst {errors.max():.3f}."
-    )
+    ratios = values[0, :, 2] / values[1, :, 2]
+    mean, worst = ratios.mean(), ratios.max()
+    print(f"RMSE, {first} / {second}: mean {mean:.3f}, worst {worst:.3f}.\n")
 
 
 def cells(draw):

@@ -96,8 +96,8 @@ class Outcome:
 
     @classmethod
     def of(cls, ledger, section, name, model, repeats):
-        keys = [(section, name, model, fold) for fold in range(N_FOLDS * repeats)]
-        return cls(tuple(ledger.runs[key] for key in keys if key in ledger.runs))
+        folds = range(N_FOLDS * repeats)
+        return cls(tuple(ledger.of(section, name, model, folds)))
 
     def mean(self, value):
         return float(np.mean([getattr(run, value) for run in self.runs]))
