@@ -424,6 +424,7 @@ def run(options):
         measure, show = SECTIONS[name]
         measure(ledger, options)
         show(ledger, options)
+        print()
     show_complaints(ledger, options)
 
 
