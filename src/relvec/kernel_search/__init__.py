@@ -7,7 +7,7 @@ from relvec.kernel_search.length_scales import (
     length_scales,
     radial,
 )
-from relvec.kernel_search.process import ProcessFit, with_best_family
+from relvec.kernel_search.process import ProcessFit
 from relvec.kernel_search.settings import (
     Adaptive,
     KernelFamily,
@@ -90,9 +90,8 @@ def proposed_kernels(
     settings = learning if isinstance(learning, LengthScales) else LengthScales()
     trials = Trials(spec, settings, data.drawn(SHARED.few), None, silent)
     with single_threaded():
-        if isinstance(settings, KernelFamily):
-            trials = with_best_family(trials)
-        return trials.with_scales(ProcessFit.of(trials).scales)
+        process = ProcessFit.of(trials)
+        return process.trials.with_scales(process.scales)
 
 
 def n_kernels(learning: Learning | None, given: int) -> int:

@@ -19,8 +19,7 @@ from relvec.kernel_search.length_scales import (
     natural_shape,
     scalable,
 )
-from relvec.kernel_search.process import ProcessFit, with_best_family
-from relvec.kernel_search.settings import KernelFamily
+from relvec.kernel_search.process import ProcessFit
 from relvec.kernel_search.trials import Trial, Trials, described
 from relvec.likelihoods import at_ceiling
 from relvec.modelling import FittedModel
@@ -56,8 +55,6 @@ SETTINGS = SharedSettings()
 
 def learn_shared(everything: Trials) -> FittedModel:
     """The model with the best length scales found, perhaps of several families."""
-    if isinstance(everything.settings, KernelFamily):
-        everything = with_best_family(everything)
     few, most = everything.on(SETTINGS.few), everything.on(SETTINGS.most)
     if len(most.data) == len(few.data):
         most = few
@@ -85,8 +82,9 @@ def proposes(trials: Trials) -> bool:
 def _by_process(few: Trials, most: Trials) -> Trial:
     """With the scales of a process, and as good as it on the rows that it has seen."""
     process = ProcessFit.of(few)
-    scales = process.scales
+    kernel, scales = process.trials.template, process.scales
     limited = most is not few and most.spec.deadline.limited
+    few, most = few.with_kernel(kernel), most.with_kernel(kernel)
     # What few rows have to say is there in time.
     before = few.of(scales).model if limited else None
     trial = most.of(scales, before)
