@@ -20,7 +20,7 @@ from relvec.kernel_search.shared import SETTINGS as SHARED
 from relvec.kernel_search.shared import learn_shared
 from relvec.kernel_search.trials import Trials
 from relvec.kernel_search.weights import learn_weights
-from relvec.kernels import Kernel
+from relvec.kernels import Kernel, Linear
 from relvec.linalg import single_threaded
 from relvec.modelling import (
     FittedModel,
@@ -91,7 +91,9 @@ def proposed_kernels(
     trials = Trials(spec, settings, data.drawn(SHARED.few), None, silent)
     with single_threaded():
         process = ProcessFit.of(trials)
-        return process.trials.with_scales(process.scales)
+    if process.of_planes:
+        return (Linear(),)
+    return process.trials.with_scales(process.scales)
 
 
 def n_kernels(learning: Learning | None, given: int) -> int:

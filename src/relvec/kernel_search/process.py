@@ -73,7 +73,7 @@ class ProcessFit:
     found: bool  # whether there is anything that it explains
     # Nats beyond that of a constant and noise, less what scales of features cost.
     log_evidence: float
-    n_different: int  # rows
+    process: GaussianProcess | None  # None where targets do not vary
 
     status = Status.CONVERGED
     n_vectors = 0  # since a process selects nothing
@@ -132,8 +132,7 @@ class ProcessFit:
         within = 1 - np.average(process.target**2, axis=0, weights=process.weight)
         errors = process.leave_one_out(proposal) + np.maximum(within, 0.0)
         errors = np.maximum(errors, SETTINGS.least_error) * unit**2
-        count = len(process.weight)
-        return cls(trials, data, proposal.scales, mean, errors, found, worth, count)
+        return cls(trials, data, proposal.scales, mean, errors, found, worth, process)
 
     @classmethod
     def _of_nothing(cls, trials: Trials, data: TrainingSet) -> "ProcessFit":
@@ -142,7 +141,7 @@ class ProcessFit:
         distances = Distances.of(rows, given_shape(trials.template), seed)
         scales, targets = distances.centre * distances.shape, data.targets
         errors = np.ones(targets.shape[1])
-        return cls(trials, data, scales, targets, errors, False, 0.0, len(targets))
+        return cls(trials, data, scales, targets, errors, False, 0.0, None)
 
     @property
     def n_rows(self) -> int:
@@ -165,6 +164,19 @@ class ProcessFit:
             return False
         residuals = self._mean_square(self.targets.targets - self._expected(trial))
         return self.n_different <= SETTINGS.very_few or residuals > SETTINGS.falls_short
+
+    @property
+    def n_different(self) -> int:
+        """The number of its rows that differ."""
+        return 0 if self.process is None else len(self.process.weight)
+
+    @property
+    def of_planes(self) -> bool:
+        """Whether a linear kernel is asked for, and has more evidence."""
+        families = isinstance(self.trials.settings, KernelFamily)
+        if self.process is None or not families:
+            return False
+        return self.process.linear_gain() > max(self.log_evidence, SETTINGS.price)
 
     def distance(self, trial: Trial) -> float:
         """Mean square of the difference of a model and the process, over rows."""

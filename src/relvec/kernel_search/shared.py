@@ -21,6 +21,7 @@ from relvec.kernel_search.length_scales import (
 )
 from relvec.kernel_search.process import ProcessFit
 from relvec.kernel_search.trials import Trial, Trials, described
+from relvec.kernels import Linear
 from relvec.likelihoods import at_ceiling
 from relvec.modelling import FittedModel
 from relvec.typing import Array
@@ -70,6 +71,8 @@ def learn_shared(everything: Trials) -> FittedModel:
     model = described(last, most, everything.done)
     kernel = best.kernels[everything.index]
     model = replace(model, learned=replace(model.learned, kernel=kernel))
+    if isinstance(kernel, Linear):
+        return model
     remark = WidthSearch(few, len(best.scales) > 1).distances.remark(best.scales)
     return model.remarked(remark) if len(model.indices) else model
 
@@ -84,6 +87,8 @@ def _by_process(few: Trials, most: Trials) -> Trial:
     process = ProcessFit.of(few)
     kernel, scales = process.trials.template, process.scales
     limited = most is not few and most.spec.deadline.limited
+    if process.of_planes:
+        return most.of_kernels((Linear(),), np.array([np.nan]))
     few, most = few.with_kernel(kernel), most.with_kernel(kernel)
     # What few rows have to say is there in time.
     before = few.of(scales).model if limited else None
