@@ -7,7 +7,7 @@ from relvec.kernel_search.length_scales import (
     length_scales,
     radial,
 )
-from relvec.kernel_search.process import ProcessFit, with_best_family
+from relvec.kernel_search.process import ProcessFit
 from relvec.kernel_search.settings import (
     Adaptive,
     KernelFamily,
@@ -20,7 +20,7 @@ from relvec.kernel_search.shared import SETTINGS as SHARED
 from relvec.kernel_search.shared import learn_shared
 from relvec.kernel_search.trials import Trials
 from relvec.kernel_search.weights import learn_weights
-from relvec.kernels import Kernel
+from relvec.kernels import Kernel, Linear
 from relvec.linalg import single_threaded
 from relvec.modelling import (
     FittedModel,
@@ -90,9 +90,10 @@ def proposed_kernels(
     settings = learning if isinstance(learning, LengthScales) else LengthScales()
     trials = Trials(spec, settings, data.drawn(SHARED.few), None, silent)
     with single_threaded():
-        if isinstance(settings, KernelFamily):
-            trials = with_best_family(trials)
-        return trials.with_scales(ProcessFit.of(trials).scales)
+        process = ProcessFit.of(trials)
+    if process.of_planes:
+        return (Linear(),)
+    return process.trials.with_scales(process.scales)
 
 
 def n_kernels(learning: Learning | None, given: int) -> int:

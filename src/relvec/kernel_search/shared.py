@@ -19,9 +19,9 @@ from relvec.kernel_search.length_scales import (
     natural_shape,
     scalable,
 )
-from relvec.kernel_search.process import ProcessFit, with_best_family
-from relvec.kernel_search.settings import KernelFamily
+from relvec.kernel_search.process import ProcessFit
 from relvec.kernel_search.trials import Trial, Trials, described
+from relvec.kernels import Linear
 from relvec.likelihoods import at_ceiling
 from relvec.modelling import FittedModel
 from relvec.typing import Array
@@ -56,8 +56,6 @@ SETTINGS = SharedSettings()
 
 def learn_shared(everything: Trials) -> FittedModel:
     """The model with the best length scales found, perhaps of several families."""
-    if isinstance(everything.settings, KernelFamily):
-        everything = with_best_family(everything)
     few, most = everything.on(SETTINGS.few), everything.on(SETTINGS.most)
     if len(most.data) == len(few.data):
         most = few
@@ -73,6 +71,8 @@ def learn_shared(everything: Trials) -> FittedModel:
     model = described(last, most, everything.done)
     kernel = best.kernels[everything.index]
     model = replace(model, learned=replace(model.learned, kernel=kernel))
+    if isinstance(kernel, Linear):
+        return model
     remark = WidthSearch(few, len(best.scales) > 1).distances.remark(best.scales)
     return model.remarked(remark) if len(model.indices) else model
 
@@ -85,8 +85,11 @@ def proposes(trials: Trials) -> bool:
 def _by_process(few: Trials, most: Trials) -> Trial:
     """With the scales of a process, and as good as it on the rows that it has seen."""
     process = ProcessFit.of(few)
-    scales = process.scales
+    kernel, scales = process.trials.template, process.scales
     limited = most is not few and most.spec.deadline.limited
+    if process.of_planes:
+        return most.of_kernels((Linear(),), np.array([np.nan]))
+    few, most = few.with_kernel(kernel), most.with_kernel(kernel)
     # What few rows have to say is there in time.
     before = few.of(scales).model if limited else None
     trial = most.of(scales, before)
