@@ -38,18 +38,14 @@ class Solution:
         return float(squares.sum(axis=-1).max(initial=1.0))
 
 
-class ColumnMoments(Protocol):
-    """All that the rows say about some columns."""
+class ColumnModels(Protocol):
+    """The models of some columns, by their α and noise."""
 
     @property
     def count(self) -> float:
         """Σv, the number of observations per output."""
 
-    @property
-    def target_squares(self) -> Array:
-        """(K,) t̂ᵀWt̂."""
-
-    def subset(self, chosen: Indices) -> "ColumnMoments":
+    def subset(self, chosen: Indices) -> "ColumnModels":
         """Of some of the columns."""
 
     def solved(self, prior_precision: Array, noise_precision: Array) -> Solution:
@@ -72,6 +68,17 @@ class ColumnMoments(Protocol):
         Of that what is beside log α (K, n), and the diagonal (K,). ``products`` are
         P∘(½P + mmᵀ).
         """
+
+
+class ColumnMoments(ColumnModels, Protocol):
+    """All that the rows say about some columns, if the noise is Gaussian."""
+
+    @property
+    def target_squares(self) -> Array:
+        """(K,) t̂ᵀWt̂."""
+
+    def subset(self, chosen: Indices) -> "ColumnMoments":
+        """Of some of the columns."""
 
     def in_targets(self, scale: Array) -> "ColumnMoments":
         """The same of pseudo-observations multiplied by ``scale`` (K,)."""

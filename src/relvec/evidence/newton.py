@@ -1,7 +1,8 @@
 """Newton's method on (log α, log β) of the functions in a model.
 
 Solves   max over α, β of the log evidence (7) of a Gaussian model, its functions fixed
-Given    their inner products, or coordinates (ColumnMoments)
+Given    their inner products or coordinates, or a likelihood whose mode is found anew
+         for each α, B of the rows taken as if it did not depend on α (ColumnModels)
 By       Newton's steps with the exact Hessian, damped until the evidence rises;
          functions whose best α is infinite leave
 
@@ -20,7 +21,8 @@ import numpy as np
 from scipy.linalg import lapack
 
 from relvec.blockwise import check_time
-from relvec.evidence.moments import ColumnMoments, Solution
+from relvec.evidence.moments import ColumnModels, Solution
+from relvec.linalg import cholesky, solve_lower
 from relvec.precision import NEWTON_SLACK
 from relvec.typing import Array, Indices
 
@@ -39,7 +41,7 @@ _SHORTEST = 1e-4  # share of a step: what does not rise there does so by roundin
 class Ascent:
     """Where the search stands; ``chosen`` are the functions left."""
 
-    moments: ColumnMoments  # of the functions left
+    moments: ColumnModels  # of the functions left
     chosen: Indices
     prior_precision: Array
     noise_precision: Array
@@ -75,7 +77,7 @@ class Ascent:
 
 
 def ascend(
-    moments: ColumnMoments,
+    moments: ColumnModels,
     prior_precision: Array,
     noise_precision: Array,
     *,
@@ -114,8 +116,9 @@ def ascend(
 def _without_idle(state: Ascent, price: float) -> Ascent:
     """Without functions whose evidence has no maximum at a finite α, or not worth it.
 
-    q² ≤ s, in these variables m² ≤ p(1 − p), summed over outputs; all of them at once
-    if that does not cost evidence, otherwise the one whose deletion gains most.
+    These have q² ≤ s, in these variables m² ≤ p(1 − p), summed over outputs. Of them,
+    in the order of what each gains by leaving alone (37), the first so many leave that
+    together gain most.
     """
     p = state.solution.shrinkage.diagonal(axis1=1, axis2=2)
     squares = state.solution.scaled_mean**2
@@ -125,19 +128,32 @@ def _without_idle(state: Ascent, price: float) -> Ascent:
         idle = ((squares / p + p - 1) / p).sum(axis=0) <= 0
     if not price and not idle.any():
         return state
-    gain = -0.5 * (squares / p + np.log(p)).sum(axis=0)  # eq. 37
+    alone = -0.5 * (squares / p + np.log(p)).sum(axis=0)
     if price:
-        idle = idle | (gain > -price)
-        if not idle.any():
-            return state
-    best = np.zeros_like(idle)
-    best[np.argmax(np.where(idle, gain, -np.inf))] = True
-    for leaving in (idle, best):
-        lighter = _restricted(state, np.flatnonzero(~leaving))
-        least = state.solution.log_evidence - price * np.count_nonzero(leaving)
-        if lighter.solution.log_evidence >= least:
-            return lighter
-    return state
+        idle = idle | (alone > -price)
+    places = np.flatnonzero(idle)
+    places = places[np.argsort(-alone[places], kind="stable")]
+    gain = np.cumsum(_leaving_in_turn(state.solution, places) + price)
+    if not len(places) or gain.max() < 0:
+        return state
+    stay = np.ones(len(idle), dtype=bool)
+    stay[places[: gain.argmax() + 1]] = False
+    lighter = _restricted(state, np.flatnonzero(stay))
+    least = state.solution.log_evidence - price * np.count_nonzero(~stay)
+    return lighter if lighter.solution.log_evidence >= least else state
+
+
+def _leaving_in_turn(solution: Solution, places: Indices) -> Array:
+    """What each function gains by leaving after those before it, the noise held.
+
+    Functions l take ½(mₗᵀPₗₗ⁻¹mₗ + log|Pₗₗ|) with them, which the rows of Cholesky's
+    factor of Pₗₗ divide between them.
+    """
+    block = solution.shrinkage[:, places[:, None], places]
+    factor = cholesky(block)
+    half = solve_lower(factor, solution.scaled_mean[:, places, None])[:, :, 0]
+    size = np.log(factor.diagonal(axis1=1, axis2=2)) * (len(half) / len(factor))
+    return np.asarray(-0.5 * (half**2).sum(axis=0) - size.sum(axis=0))
 
 
 def _restricted(state: Ascent, stay: Indices) -> Ascent:

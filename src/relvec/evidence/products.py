@@ -39,6 +39,7 @@ from relvec.precision import (
     DIFFERENCE_LIMIT,
     LEAST_PRIOR_SHARE,
     LEAST_SHARE,
+    TIE,
     dependent_share,
 )
 from relvec.typing import Array, Indices
@@ -119,15 +120,26 @@ class Gram(Products):
 
     def __init__(self, problem: Problem, seen: PseudoObservations) -> None:
         super().__init__(problem, seen)
-        self.squared_norms, self.target = self.design.project(
-            seen.row_weights, seen.target
-        )
         self.target_squares = np.sum(seen.row_weights * seen.target**2, axis=0)
         n_basis = self.design.shape[1]
         self._place = np.full(n_basis, -1)
         self._rows = np.empty((seen.row_weights.shape[1], 0, n_basis))
         if problem.likelihood.conjugate and n_basis <= _FEW_COLUMNS:
             self._know(np.arange(n_basis))
+
+    @cached_property
+    def _projected(self) -> tuple[Array, Array]:
+        return self.design.project(self.seen.row_weights, self.seen.target)
+
+    @property
+    def squared_norms(self) -> Array:
+        """diag(ΦᵀWΦ) of all columns."""
+        return self._projected[0]
+
+    @property
+    def target(self) -> Array:
+        """ΦᵀWt̂ of all columns."""
+        return self._projected[1]
 
     @cached_property
     def orthonormal(self) -> "Orthonormal | None":
@@ -326,6 +338,18 @@ def addition_gain(alpha: Array, S: Array, Q: Array) -> Array:
     safe, S = np.where(out, 1.0, alpha), np.abs(S)
     terms = Q * Q / (safe + S) - np.log1p(S / safe)
     return np.where(out, 0.0, 0.5 * terms.sum(axis=0))
+
+
+def falling(values: Array) -> Indices:
+    """Places of positive values, the largest first; ties in the order of places.
+
+    Values that differ by rounding are ties, so that the order of the sums in them does
+    not decide.
+    """
+    order = np.argsort(-values, kind="stable")
+    drops = values[order][:-1] > (1 + TIE) * values[order][1:]
+    ranks = np.concatenate([[0], np.cumsum(drops)]) if len(order) else order
+    return order[np.lexsort((order, ranks))]
 
 
 class Orthonormal(Products):

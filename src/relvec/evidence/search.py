@@ -14,9 +14,9 @@ By       rounds. A pass over the dictionary tells what each function would gain 
 Until    no batch, and in the end no single function, gains more than ``tol`` nats for
          each observation
 
-A likelihood that is not Gaussian is searched in its quadratic expansion at the mode, as
-published: the curvature is held while α moves. A round counts only if the evidence is
-higher at the new mode.
+A likelihood that is not Gaussian has no noise to anneal. S, Q and the derivatives of
+Newton's method are those of its quadratic expansion at the mode, whose curvature is
+held, as published; but each step counts only if the evidence at its own mode is higher.
 """
 
 from collections.abc import Iterator
@@ -26,8 +26,9 @@ import numpy as np
 
 from relvec.chance import generator
 from relvec.evidence.base import Model, Problem, interpolates, started
-from relvec.evidence.mode import posterior_at_mode
+from relvec.evidence.mode import Mode, Modes, SolutionAtMode, posterior_at_mode
 from relvec.evidence.moments import (
+    ColumnModels,
     log_density_of_unit,
     log_noise,
     noise_ceiling,
@@ -36,14 +37,16 @@ from relvec.evidence.moments import (
 from relvec.evidence.newton import Ascent, ascend
 from relvec.evidence.products import (
     Gram,
+    Orthonormal,
     Products,
     addition_gain,
     best_additions,
     best_precision,
+    falling,
 )
 from relvec.likelihoods import Likelihood
 from relvec.posterior import Posterior
-from relvec.precision import COPY, LEAST_PRIOR_SHARE, TINY
+from relvec.precision import COPY, LEAST_PRIOR_SHARE, SLACK, TINY
 from relvec.typing import Array, Indices
 
 
@@ -62,16 +65,12 @@ class SearchSettings:
     likeness: tuple[float, ...] = (0.7, 0.95, 0.999)
     few: int = 8
     short_list: int = 8  # candidates looked at for each function of a batch
-    # Annealing: by which the noise precision is multiplied, in turn until functions
-    # join, or the weights of rows where there is no noise; rounds until its release;
-    # trials at most; nats that a function has to promise; share of the observations
-    # that weights may spend.
-    temperatures: tuple[float, ...] = (4.0, 16.0, 64.0, 256.0)
+    # Annealing: by which the noise precision is multiplied, or the weights of rows
+    # where there is no noise; rounds until its release; trials at most; nats that a
+    # function has to promise; share of the observations that weights may spend.
+    temperature: float = 64.0
     annealing_rounds: int = 3
     most_trials: int = 20
-    # A model of so few functions may be all that gains one at a time, as with wide
-    # functions: a trial in vain is followed by one with less noise.
-    small: int = 32
     # Wide functions around centred targets gain nothing alone. A trial from an empty
     # model begins with one that has a broad prior: α is this share of s, or the share
     # squared in the second such trial, and so on.
@@ -87,7 +86,7 @@ class SearchSettings:
     polish_promise: float = 0.1
     # Newton steps while functions are still joining and later, and the change of log α
     # and log β at which they end before.
-    growth_steps: int = 2
+    growth_steps: int = 1
     polish_steps: int = 10
     closing_steps: int = 50
     # Actions of each kind that are refitted in the end, where an expansion may have
@@ -161,14 +160,18 @@ class BatchSearch:
     def step(self, problem: Problem, state: SearchState) -> SearchState:
         """A trial of annealing or a round of polishing, and what its gain leads to."""
         joined = 0
-        if state.phase == "annealing":
+        if state.phase == "annealing" and problem.likelihood.conjugate:
             found = self._annealed(problem, state)
+        elif state.phase == "annealing":
+            found = self._grown(problem, state)
         elif state.phase == "polishing":
             found, joined = self._polished(problem, state)
         elif state.phase == "closing":
             found = self._closed(problem, state)
         else:
             found = self._checked(problem, state)
+        if found is not None and isinstance(found.products, Orthonormal):
+            found = _by_columns(problem, found)
         gain = -np.inf if found is None else self._gain(state, found)
         if found is not None and gain > 0:
             state = replace(state, model=found, steps=state.steps + 1)
@@ -178,6 +181,8 @@ class BatchSearch:
         """Nats, less the price of functions; none of an evidence that is no number."""
         before = state.model
         gain = found.log_evidence - before.log_evidence
+        if gain < SLACK * abs(before.log_evidence):
+            return -np.inf
         if state.phase != "annealing":
             gain -= self.price * (len(found.active) - len(before.active))
         return gain if np.isfinite(gain) else -np.inf
@@ -191,10 +196,7 @@ class BatchSearch:
             trials = state.trials + 1
             found = gain > settings.annealing_gain * nats
             failures = 0 if found else state.failures + 1
-            size = len(state.model.active)
-            small = problem.likelihood.conjugate and size <= settings.small
-            most = len(settings.temperatures) if small else 1
-            most = settings.most_seeded + 1 if size == 0 else most
+            most = 1 if len(state.model.active) else settings.most_seeded + 1
             again = failures < most and trials < settings.most_trials
             phase = "annealing" if again else "polishing"
             return replace(state, phase=phase, trials=trials, failures=failures)
@@ -221,27 +223,27 @@ class BatchSearch:
         most = settings.most_spent * problem.sample_weight.sum()
         promise = settings.promise * problem.n_sharing
         few = _Newton(settings.growth_steps, settings.newton_tol, noise_held=True)
-        for temperature in (
-            settings.temperatures[state.failures :] or settings.temperatures[-1:]
-        ):
-            cold, trial = _cooled(problem, model, temperature)
-            joining = self._batch(cold, state, trial, promise)
-            if len(joining[0]) or cold is not problem:
-                break
-        for number in range(settings.annealing_rounds):
-            if number:
-                joining = self._batch(cold, state, trial, promise)
-            found = _joined(cold, trial, joining, few)
+        trial = _cooled(problem, model, settings.temperature)
+        for _ in range(settings.annealing_rounds):
+            joining = self._batch(problem, state, trial, promise)
+            found = _joined(problem, trial, joining, few)
             if found is None or np.max(found.effective_parameters, initial=0.0) > most:
-                return None
+                break
             trial = found
-        if cold is not problem:
-            at = trial.active, trial.prior_precision, trial.mean
-            trial = _model_at_mode(problem, model.likelihood, *at)
-        elif noise_ceiling(problem.likelihood) is None:
+        if noise_ceiling(problem.likelihood) is None:
             trial = replace(trial, noise_precision=model.noise_precision)
         newton = _Newton(settings.polish_steps, settings.newton_tol)
         return _joined(problem, trial, _NOTHING, newton)
+
+    def _grown(self, problem: Problem, state: SearchState) -> SearchModel | None:
+        """The model after a round of a likelihood that has no noise to anneal."""
+        settings, model = self.settings, state.model
+        if len(model.active) == 0 and state.failures:
+            model = self._seeded(problem, model, settings.broader**state.failures)
+        promise = settings.promise * problem.n_sharing
+        joining = self._batch(problem, state, model, promise)
+        few = _Newton(settings.growth_steps, settings.newton_tol)
+        return _joined(problem, model, joining, few)
 
     def _polished(
         self, problem: Problem, state: SearchState
@@ -366,7 +368,7 @@ class BatchSearch:
         if self.selection == "random":
             gaining = generator(self.seed, state.steps).permutation(gaining)
         elif self.selection == "gain":
-            gaining = gaining[np.argsort(-gain[gaining], kind="stable")]
+            gaining = gaining[falling(gain[gaining])]
         return gaining[: self.settings.short_list * state.batch]
 
 
@@ -388,17 +390,23 @@ def _joined(
     alpha = np.concatenate([model.prior_precision, batch[1]])
     products = model.products
     at = active, alpha, model.noise_precision
-    ascent = _ascended(problem, products, at, newton)
+    if not problem.likelihood.conjugate:
+        start = np.zeros((len(model.mean), len(active)))
+        start[:, : len(model.active)] = model.mean
+        given = problem, model.likelihood, active, start
+        ascent = _ascended(problem, Modes(*given, rough=newton.rough), at, newton)
+        if ascent is None or not isinstance(ascent.solution, SolutionAtMode):
+            return None
+        return _model_of(problem, ascent.solution.mode)
+    ascent = _ascended(problem, products.moments(active), at, newton)
     finer = products.finer(ascent)
     if finer is not None:
-        products, ascent = finer, _ascended(problem, finer, at, newton)
+        products = finer
+        ascent = _ascended(problem, finer.moments(active), at, newton)
     if ascent is None:
         return None
     active, alpha = active[ascent.chosen], ascent.prior_precision
     solution, beta = ascent.solution, ascent.noise_precision
-    if not problem.likelihood.conjugate:
-        at = active, alpha, solution.mean
-        return _model_at_mode(problem, model.likelihood, *at, rough=newton.rough)
     noise = log_noise(problem.likelihood, beta)
     unit = log_density_of_unit(problem.likelihood, products.count)
     return replace(
@@ -411,9 +419,21 @@ def _joined(
     )
 
 
+def _by_columns(problem: Problem, model: SearchModel) -> SearchModel:
+    """The same model as it will be reported: from its columns, in their order.
+
+    With little noise the last digits depend on the order.
+    """
+    order = np.argsort(model.active)
+    at = model.active[order], model.prior_precision[order], model.mean[:, order]
+    mode = posterior_at_mode(problem, model.likelihood, *at)
+    evidence = mode.log_evidence
+    return replace(model, posterior=mode.posterior, log_evidence=evidence)
+
+
 def _ascended(
     problem: Problem,
-    products: Products,
+    models: ColumnModels,
     at: tuple[Indices, Array, Array],
     newton: _Newton,
 ) -> Ascent | None:
@@ -423,7 +443,7 @@ def _ascended(
     ceiling = None if newton.noise_held else noise_ceiling(problem.likelihood)
     try:
         return ascend(
-            products.moments(active),
+            models,
             prior_precision,
             noise_precision,
             ceiling=ceiling,
@@ -442,22 +462,12 @@ def _empty(posterior: Posterior) -> Posterior:
     return Posterior(_NONE, np.empty(0), mean, factor)
 
 
-def _cooled(
-    problem: Problem, model: SearchModel, temperature: float
-) -> tuple[Problem, SearchModel]:
-    """The problem with less noise, and the same model of it.
-
-    Where there is no noise, each observation counts for several instead.
-    """
-    if problem.likelihood.conjugate:
-        low = tempered(temperature, problem.n_sharing) * model.noise_precision
-        ceiling = noise_ceiling(problem.likelihood)
-        low = low if ceiling is None else np.minimum(low, ceiling)
-        return problem, replace(model, noise_precision=low)
-    cold = replace(problem, sample_weight=temperature * problem.sample_weight)
-    alpha = cold.allowed(model.active, model.prior_precision)
-    at = model.active, alpha, model.mean
-    return cold, _model_at_mode(cold, model.likelihood, *at)
+def _cooled(problem: Problem, model: SearchModel, temperature: float) -> SearchModel:
+    """The same model with less noise."""
+    low = tempered(temperature, problem.n_sharing) * model.noise_precision
+    ceiling = noise_ceiling(problem.likelihood)
+    low = low if ceiling is None else np.minimum(low, ceiling)
+    return replace(model, noise_precision=low)
 
 
 def _best(gain: Array, most: int, least: float) -> Indices:
@@ -493,7 +503,10 @@ def _model_at_mode(
 ) -> SearchModel:
     """The model of these functions and α, its mode found from starting weights."""
     at = active, prior_precision, start
-    mode = posterior_at_mode(problem, likelihood, *at, rough=rough)
+    return _model_of(problem, posterior_at_mode(problem, likelihood, *at, rough=rough))
+
+
+def _model_of(problem: Problem, mode: Mode) -> SearchModel:
     products: Products = Gram(problem, mode.observations)
     return SearchModel(
         likelihood=mode.likelihood,

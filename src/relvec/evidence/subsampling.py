@@ -248,7 +248,7 @@ class SubsampledSearch:
         tuned = self.search.settings
         begun, alike = np.isfinite(known.precision).any(), _share_rows(problem)
         if known.well_conditioned and begun and alike and not part.whole:
-            at = tuned.temperatures[0], tuned.promise
+            at = tuned.temperature, tuned.promise
             return _in_gram_form(part, *improving_columns(part.problem, *at))
         n_rows, n_columns = part.problem.design.shape
         many = n_rows > self.settings.worth_turning * n_columns
