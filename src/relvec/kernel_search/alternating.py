@@ -11,7 +11,7 @@ import numpy as np
 from numpy.linalg import LinAlgError
 
 from relvec.basis import Basis
-from relvec.evidence import Status, TopDown
+from relvec.evidence import Status, TopDown, WarmStart
 from relvec.kernel_learning import OwnScales
 from relvec.kernel_search.adaptive import MOST_ROWS, AdaptiveModel
 from relvec.kernel_search.learnable import as_varying
@@ -53,7 +53,7 @@ def _alternated(
     solver = TopDown("mackay", polish=False, initial_precision=start)
     mackay = replace(trials.spec, solver=solver, limits=limits)
     candidates = _candidates(settings, trials, data)
-    precision = solver.starting_precision(len(candidates.basis), None)
+    precision = solver.warm_start(len(candidates.basis), WarmStart()).precision
     before = -np.inf
     for _ in range(_MOST_TURNS):
         model = fit_candidates(
