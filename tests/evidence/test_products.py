@@ -15,7 +15,7 @@ from oracles import (
 from problems import random_case
 
 from relvec.design import DenseDesign
-from relvec.evidence import Problem
+from relvec.evidence import Problem, WarmStart
 from relvec.evidence.moments import Moments
 from relvec.evidence.products import (
     Gram,
@@ -242,13 +242,14 @@ def gaussian_problem(seed, **settings):
     start[[3, 20, 31]] = rng.uniform(0.1, 10.0, 3)
     design = DenseDesign.weighted(Phi, weight)
     noise = Gaussian(np.array([25.0]), estimated=True)
-    return Problem(design, y[:, None], noise, weight, start=start, **settings)
+    return Problem(
+        design, y[:, None], noise, weight, start=WarmStart(start), **settings
+    )
 
 
 def begun(problem):
     """The model that it begins with, and S and Q beside it."""
-    active = np.flatnonzero(np.isfinite(problem.start))
-    alpha = problem.start_precision[active]
+    active, alpha, _ = problem.initial
     weight, noise = problem.sample_weight, problem.likelihood.noise_precision
     seen = PseudoObservations(problem.y, weight[:, None], noise)
     products = Gram(problem, seen)

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 from relvec.basis import Basis
 from relvec.design import DenseDesign, Rows
 from relvec.design.blocked import BlockedDesign, Room
-from relvec.evidence import Problem
+from relvec.evidence import Problem, WarmStart
 from relvec.evidence.mode import posterior_at_mode
 from relvec.evidence.products import Orthonormal, improving_columns
 from relvec.evidence.search import BatchSearch
@@ -55,8 +55,7 @@ def large_problem(kind, n_outputs=1, *, bias=True, width=1.0, seed=0, classes=Fa
 
 
 def beginning(problem, precision=None):
-    known = _Known.of(problem, None, digits=True)
-    return known if precision is None else replace(known, precision=precision)
+    return _Known(replace(problem, start=WarmStart(precision)))
 
 
 def part_of(problem, columns=(0, 3, 8, 9, 20), rows=None):
@@ -107,13 +106,13 @@ def test_a_part_says_of_its_columns_what_the_problem_does():
     precision = np.full(problem.design.shape[1], np.inf)
     precision[[8, 20]] = 5.0, 7.0
     known = beginning(problem, precision)
+    elsewhere = beginning(replace(problem, bias=9), precision)
     part = _rows_of(problem, known, np.array([0, 3, 8, 9, 20]), None)
-    elsewhere = replace(problem, bias=9)
 
-    assert known.columns(problem).tolist() == [0, 8, 20]
+    assert known.columns.tolist() == [0, 8, 20]
     assert part.problem.bias == 0
-    assert _rows_of(elsewhere, known, np.array([3, 9]), None).problem.bias == 1
-    assert part.problem.start.tolist() == [np.inf, np.inf, 5.0, np.inf, 7.0]
+    assert _rows_of(problem, elsewhere, np.array([3, 9]), None).problem.bias == 1
+    assert part.problem.start.precision.tolist() == [np.inf, np.inf, 5.0, np.inf, 7.0]
     at = np.array([0, 3, 8, 9, 20])
     assert np.array_equal(part.problem.max_prior_std, problem.max_prior_std[at])
     assert part.problem.n_distinct == problem.design.shape[1]
@@ -163,7 +162,7 @@ def test_what_gains_beside_the_model_has_the_evidence_of_all_rows(kind):
     assert few.problem.design.shape[1] == len(few.columns)
     assert len(few.problem.y) <= 2 * (len(few.columns) + 1)
     assert few.columns[few.problem.bias] == problem.bias
-    assert_allclose(few.problem.start, precision[few.columns])
+    assert_allclose(few.problem.start.precision, precision[few.columns])
     assert_allclose(few.problem.max_prior_std, problem.max_prior_std[few.columns])
     inside, alpha = few.columns[::2], np.geomspace(0.1, 10, len(few.columns[::2]))
     one = evidence(problem, inside, alpha)
@@ -199,7 +198,7 @@ def test_a_model_of_a_part_is_one_of_the_problem(kind, few):
     assert set(found.active) <= set(part.columns)
     assert_allclose(again.log_evidence, found.log_evidence, rtol=1e-7)
     assert_allclose(again.posterior.mean, found.mean, rtol=1e-4, atol=1e-5)
-    known = _Known.of(problem, found, digits=True)
+    known = _Known(problem.resumed(found))
     resumed = BatchSearch().init(_rows_of(problem, known, part.columns, None).problem)
     assert_allclose(resumed.model.log_evidence, found.log_evidence, rtol=1e-7)
     assert len(resumed.model.active) == len(found.active)
@@ -340,7 +339,7 @@ def test_a_model_that_is_given_is_looked_at_on_all_rows():
     given = large_problem("views held")
     start = np.full(given.design.shape[1], np.inf)
     start[[4, 11]] = 1.0, 3.0
-    states = states_of(replace(given, start=start))
+    states = states_of(replace(given, start=WarmStart(start)))
 
     assert all(state.all_rows for state in states)
     assert {4, 11} <= set(states[0].part.columns)

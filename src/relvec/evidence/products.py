@@ -23,7 +23,7 @@ import numpy as np
 from scipy.linalg import qr
 
 from relvec.blockwise import check_time
-from relvec.evidence.base import Problem, started
+from relvec.evidence.base import Problem
 from relvec.evidence.coordinates import Coordinates
 from relvec.evidence.moments import (
     ColumnMoments,
@@ -253,7 +253,7 @@ def improving_columns(
     noise is divided by the temperature, as in annealing.
     """
     weight = problem.sample_weight[:, None]
-    active, alpha = started(problem)
+    active, alpha, _ = problem.initial
     at = problem.y, problem.y, problem.sample_weight
     seen = problem.likelihood.pseudo_observations(*at)
     cross, norms, target = problem.design.beside(active, weight, seen.target)

@@ -25,7 +25,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from relvec.chance import generator
-from relvec.evidence.base import Model, Problem, interpolates, started
+from relvec.evidence.base import Model, Problem, interpolates
 from relvec.evidence.mode import Mode, Modes, SolutionAtMode, posterior_at_mode
 from relvec.evidence.moments import (
     ColumnModels,
@@ -140,19 +140,8 @@ class BatchSearch:
     settings: SearchSettings = field(default_factory=SearchSettings)
 
     def init(self, problem: Problem) -> SearchState:
-        active, alpha = started(problem)
-        start = np.zeros((problem.y.shape[1], len(active)))
-        if problem.start_weights is not None:
-            norms = problem.design.column_norms[active]
-            start = problem.start_weights[:, active] * norms
-        model = _model_at_mode(problem, problem.likelihood, active, alpha, start)
+        model = _model_at_mode(problem, problem.likelihood, *problem.initial)
         return SearchState(model, batch=self.settings.batch)
-
-    def resumed(self, problem: Problem, model: Model, steps: int) -> SearchState:
-        """The state of a search that goes on from another's model."""
-        at = model.active, model.prior_precision, model.mean
-        found = _model_at_mode(problem, model.likelihood, *at)
-        return SearchState(found, steps, batch=self.settings.batch)
 
     def converged(self, problem: Problem, state: SearchState) -> bool:
         return state.phase == "over" or interpolates(problem, state.model)

@@ -13,6 +13,7 @@ terminate when all have simultaneously converged" (Tipping & Faul 2003, section 
 """
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -23,7 +24,6 @@ from relvec.evidence.base import Model, Problem
 from relvec.evidence.moments import Moments
 from relvec.evidence.products import Orthonormal, improving_columns
 from relvec.evidence.search import BatchSearch, SearchState
-from relvec.likelihoods import Likelihood
 from relvec.typing import Array, Indices
 
 
@@ -89,47 +89,24 @@ def embedded(inner: Model, part: Subproblem, problem: Problem) -> Model:
 class _Known:
     """What the search of a part begins with."""
 
-    precision: Array  # (M,) α in the user's units, infinite for a function not in it
-    likelihood: Likelihood
+    problem: Problem  # the whole, with the likelihood and the functions known
     well_conditioned: bool = True  # whether inner products have digits enough
-    weights: Array | None = None  # (K, M) of functions as they are, not of unit norm
 
-    @classmethod
-    def of(cls, problem: Problem, model: Model | None, *, digits: bool) -> "_Known":
-        """From a model of the problem, or what the problem begins with."""
-        precision = np.full(problem.design.shape[1], np.inf)
-        if model is None:
-            if problem.start is not None:
-                precision = problem.start
-            return cls(precision, problem.likelihood)
-        units = problem.precision_units[model.active]
-        precision[model.active] = model.prior_precision * units
-        norms = problem.design.column_norms[model.active]
-        weights = np.zeros((len(model.mean), len(precision)))
-        # A column that vanishes has no norm, and its weight no meaning.
-        weights[:, model.active] = model.mean / np.where(norms > 0, norms, np.inf)
-        return cls(precision, model.likelihood, digits, weights)
+    @property
+    def begun(self) -> bool:
+        """Whether some functions are known."""
+        start = self.problem.start.precision
+        return start is not None and bool(np.isfinite(start).any())
 
-    def columns(self, problem: Problem) -> Indices:
+    @property
+    def columns(self) -> Indices:
         """Those of the model, and the constant."""
-        inside = np.isfinite(self.precision)
-        if problem.bias is not None:
-            inside[problem.bias] = True
+        inside = np.zeros(self.problem.design.shape[1], dtype=bool)
+        if self.problem.start.precision is not None:
+            inside = np.isfinite(self.problem.start.precision)
+        if self.problem.bias is not None:
+            inside[self.problem.bias] = True
         return np.flatnonzero(inside)
-
-    def begun(self, part: Problem, problem: Problem, columns: Indices) -> Problem:
-        """The part with what is known of its columns."""
-        bias, most = problem.bias, problem.max_prior_std
-        weights = self.weights
-        return replace(
-            part,
-            likelihood=self.likelihood,
-            bias=None if bias is None else int(np.searchsorted(columns, bias)),
-            start=self.precision[columns],
-            start_weights=None if weights is None else weights[:, columns],
-            max_prior_std=None if most is None else most[columns],
-            n_distinct=problem.design.shape[1],
-        )
 
 
 @dataclass(frozen=True)
@@ -171,7 +148,7 @@ class SubsampledSearch:
     settings: SubsamplingSettings = SubsamplingSettings()
 
     def init(self, problem: Problem) -> SubsampledState:
-        known = _Known.of(problem, None, digits=True)
+        known = _Known(problem)
         n_rows, n_basis = problem.design.shape
         few = problem.likelihood.conjugate and n_basis <= self.settings.fresh
         small = n_rows * n_basis <= min(
@@ -182,9 +159,7 @@ class SubsampledSearch:
             if not small:
                 part = _turned(part, digits=True)
             return self._begun(problem, part, 0, all_rows=True, last=True)
-        if np.isfinite(known.precision).any():
-            return self._part(problem, known, 0, all_rows=True)
-        return self._part(problem, known, 0, all_rows=False)
+        return self._part(problem, known, 0, all_rows=known.begun)
 
     def converged(self, problem: Problem, state: SubsampledState) -> bool:
         return state.over
@@ -196,16 +171,14 @@ class SubsampledSearch:
         if state.last:
             return replace(state, over=True)
         digits = not isinstance(state.inner.model.products, Orthonormal)
-        known = _Known.of(problem, state.model, digits=digits)
+        known = _Known(problem.resumed(state.model), digits)
         tuned = self.settings
         enough = tuned.enough * self.search.tol * problem.n_observations
         enough = max(enough, tuned.enough_each * len(state.inner.model.active))
         if state.all_rows and (
             state.part.whole or (state.looked and state.gain <= enough)
         ):
-            part = state.part
-            begun = known.begun(part.problem, problem, part.columns)
-            part = replace(part, problem=begun)
+            part = _with_known(state.part, known)
             after = self._begun(problem, part, state.taken, all_rows=True, last=True)
         else:
             after = self._part(problem, known, state.taken, all_rows=True)
@@ -223,7 +196,7 @@ class SubsampledSearch:
             count = int(np.clip(share, settings.fewest_rows, settings.most_rows))
             drawing = generator(self.seed, 1)
             rows = np.sort(drawing.permutation(n_rows)[: min(count, n_rows)])
-        inside = known.columns(problem)
+        inside = known.columns
         room = self._room(problem, known, len(inside), count)
         order = generator(self.seed).permutation(problem.design.shape[1])
         fresh = order[(taken + np.arange(min(room, len(order)))) % len(order)]
@@ -246,8 +219,8 @@ class SubsampledSearch:
     def _reduced(self, problem: Problem, known: _Known, part: Subproblem) -> Subproblem:
         """On as few rows as stand for all, of columns that gain beside the model."""
         tuned = self.search.settings
-        begun, alike = np.isfinite(known.precision).any(), _share_rows(problem)
-        if known.well_conditioned and begun and alike and not part.whole:
+        well_known = known.well_conditioned and known.begun
+        if well_known and _share_rows(problem) and not part.whole:
             at = tuned.temperature, tuned.promise
             return _in_gram_form(part, *improving_columns(part.problem, *at))
         n_rows, n_columns = part.problem.design.shape
@@ -271,7 +244,8 @@ class SubsampledSearch:
             brief = replace(search.settings, polish_steps=self.settings.newton_steps)
             search = replace(search, tol=quick, price=0.0, checks=False, settings=brief)
         inner = search.init(part.problem)
-        if last and part.problem.start is not None and all_rows and not part.whole:
+        started = part.problem.start.precision is not None
+        if last and started and all_rows and not part.whole:
             inner = replace(inner, phase="polishing")
         began = inner.model.log_evidence
         return SubsampledState(
@@ -288,8 +262,30 @@ def _rows_of(
         y, weight = y[rows], weight[rows]
     design = problem.design.view(columns, rows)
     whole = rows is None and len(columns) == problem.design.shape[1]
-    part = replace(problem, design=design, y=y, sample_weight=weight)
-    return Subproblem(known.begun(part, problem, columns), columns, whole)
+    rows_taken = replace(problem, design=design, y=y, sample_weight=weight)
+    return _with_known(Subproblem(rows_taken, columns, whole), known)
+
+
+def _with_known(part: Subproblem, known: _Known) -> Subproblem:
+    """The part with what is known of its columns."""
+    whole, columns = known.problem, part.columns
+    begun = replace(
+        part.problem,
+        likelihood=whole.likelihood,
+        n_distinct=whole.design.shape[1],
+        **_of_columns(whole, columns),
+    )
+    return replace(part, problem=begun)
+
+
+def _of_columns(problem: Problem, columns: Indices) -> dict[str, Any]:
+    """What a problem says of some of its columns (ascending)."""
+    bias, most = problem.bias, problem.max_prior_std
+    return {
+        "bias": None if bias is None else int(np.searchsorted(columns, bias)),
+        "start": problem.start.subset(columns),
+        "max_prior_std": None if most is None else most[columns],
+    }
 
 
 def _turned(part: Subproblem, *, digits: bool) -> Subproblem:
@@ -308,14 +304,7 @@ def _turned(part: Subproblem, *, digits: bool) -> Subproblem:
 def _in_gram_form(part: Subproblem, chosen: Indices, moments: Moments) -> Subproblem:
     """Some of its columns (ascending), on as few rows as stand for their products."""
     problem = part.problem
-    bias, weights, most = problem.bias, problem.start_weights, problem.max_prior_std
-    smaller = replace(
-        problem,
-        bias=None if bias is None else int(np.searchsorted(chosen, bias)),
-        start=None if problem.start is None else problem.start[chosen],
-        start_weights=None if weights is None else weights[:, chosen],
-        max_prior_std=None if most is None else most[chosen],
-    )
+    smaller = replace(problem, **_of_columns(problem, chosen))
     whole = part.whole and len(chosen) == len(part.columns)
     narrow = Subproblem(smaller, part.columns[chosen], whole)
     norms = problem.design.column_norms[chosen]
