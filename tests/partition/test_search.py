@@ -274,10 +274,10 @@ class Passes:
         return self.parts.each(work)
 
 
-def searched(spec, data, at=(), number=2000, model=None, n_first=1000):
+def searched(spec, data, at=(), *, number=2000):
     """By sums over all rows, from the model of the first thousand."""
-    few = data.subset(np.arange(n_first))
-    model = maximised(spec, few) if model is None else model
+    few = data.subset(np.arange(1000))
+    model = maximised(spec, few)
     fresh = FreshCandidates(data.subset(np.arange(number)), spec, number)
     passes = Passes(Cut(data, at))
     weight = data.weight.sum()
@@ -300,8 +300,10 @@ def test_fresh_candidates_find_what_a_search_in_memory_finds(large):
     assert model.status is Status.CONVERGED
     assert model.log_evidence > expected.log_evidence - 10.0
     assert len(model.basis) < 1.3 * len(expected.basis)
-    latent, wanted = (one.latent(data.table)[0] for one in (model, expected))
-    assert np.sqrt(np.mean((latent - wanted) ** 2)) < 0.1 * np.std(wanted)
+    found, wanted = (
+        one.family.expected(*one.latent(data.table)) for one in (model, expected)
+    )
+    assert np.sqrt(np.mean((found - wanted) ** 2)) < 0.1 * np.std(wanted)
 
 
 def test_they_are_worth_it(large):
@@ -325,16 +327,16 @@ def test_blocks_of_other_sizes_lead_to_the_same_functions(large):
 
 def test_it_takes_few_passes(large):
     """Two for each turn; classes have some more on the functions of the model."""
-    spec, data, _, passes = large
+    _, data, _, passes = large
 
-    assert passes <= (10 if data.likelihood.conjugate else 50)
+    assert passes <= (6 if data.likelihood.conjugate else 30)
 
 
 def test_the_number_of_passes_does_not_grow_with_the_rows():
     spec, data = many_rows("regression", n_rows=24_000)
     _, passes = searched(spec, data)
 
-    assert passes <= 10
+    assert passes <= 8
 
 
 @dataclass(frozen=True)
@@ -363,7 +365,7 @@ class OnceLate(Deadline):
 
 
 @pytest.mark.parametrize("kind", ["regression", "two classes"])
-@pytest.mark.parametrize("after", [0, 1, 3])
+@pytest.mark.parametrize("after", [0, 1, 2])
 def test_time_that_is_over_within_a_pass(kind, after):
     """The model is the last one that is complete."""
     spec, data = many_rows(kind, n_rows=3000)

@@ -265,6 +265,9 @@ class _Sums:
     ) -> FittedModel:
         """The model of most evidence of the rows that stand for all."""
         likelihood = self.like.likelihood
+        if self.conjugate and isinstance(start, FittedModel):
+            found = start.fit.likelihood.log_parameters
+            likelihood = likelihood.with_parameters(found)
         problem = sums.problem(likelihood, 0 if candidates.basis.bias else None)
         if self.spec.family.labels is not None:
             # The rows that stand for all have other sizes.
