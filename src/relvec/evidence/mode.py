@@ -139,6 +139,8 @@ class Modes(FreeNoise):
     The search for a mode begins at the one found last.
     """
 
+    holds_rows = True
+
     def __init__(
         self,
         problem: Problem,

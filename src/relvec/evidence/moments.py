@@ -40,6 +40,8 @@ class Solution:
 class ColumnModels(Protocol):
     """The models of some columns, by their α and noise."""
 
+    holds_rows: bool  # whether derivatives take the rows' curvature as it is
+
     @property
     def count(self) -> float:
         """Σv, the number of observations per output."""
@@ -87,6 +89,7 @@ class FreeNoise:
     """A noise that moves by itself, its derivatives those of ``newton``."""
 
     count: float
+    holds_rows = False
 
     def released(
         self, solution: Solution, noise_precision: Array, ceiling: Array

@@ -188,15 +188,12 @@ def _derivatives(state: Ascent) -> tuple[Array, Array]:
     P, m = state.solution.shrinkage, state.solution.scaled_mean
     n_outputs, n_active = m.shape
     size = n_active + n_outputs * (state.ceiling is not None)
-    p, squares = P.diagonal(axis1=1, axis2=2), m * m
-    spent = _total(p) * (n_outputs / len(P))
-    explained = _total(squares)
     gradient, curvature = np.empty(size), np.zeros((size, size))
-    gradient[:n_active] = 0.5 * (n_outputs - spent - explained)
+    gradient[:n_active] = _gradient(state)
     products = P * (0.5 * n_outputs / len(P) * P + _outer(m, len(P)))
     np.negative(_total(products), out=curvature[:n_active, :n_active])
     diagonal = curvature.ravel()[:: size + 1]
-    diagonal[:n_active] += 0.5 * (spent + explained)
+    diagonal[:n_active] += 0.5 * n_outputs - gradient[:n_active]
     if state.ceiling is not None:
         at = state.solution, state.noise_precision, state.ceiling
         noise = state.moments.noise_derivatives(*at, products)
@@ -218,19 +215,38 @@ def _outer(m: Array, n_groups: int) -> Array:
     return m[:, :, None] * m[:, None, :]
 
 
+def _gradient(state: Ascent) -> Array:
+    """Of the evidence by log α."""
+    P, m = state.solution.shrinkage, state.solution.scaled_mean
+    spent = _total(P.diagonal(axis1=1, axis2=2)) * (len(m) / len(P))
+    return np.asarray(0.5 * (len(m) - spent - _total(m * m)))
+
+
+def _rises(before: Ascent, after: Ascent) -> bool:
+    """Whether the evidence does not fall.
+
+    Where the gradient holds what the evidence does not, the step must not overshoot:
+    by the trapezoidal rule the gradient goes uphill along it.
+    """
+    if before.moments.holds_rows:
+        step = np.log(after.prior_precision / before.prior_precision)
+        return bool((_gradient(before) + _gradient(after)) @ step >= 0)
+    least = before.solution.log_evidence
+    # An evidence near zero is a sum of terms as large as the number of observations.
+    least -= NEWTON_SLACK * (abs(least) + before.moments.count)
+    return after.solution.log_evidence >= least
+
+
 def _uphill(state: Ascent, step: Array) -> Ascent | None:
     """As far along the step as the evidence does not fall.
 
     Long steps are cut, each for itself; that may lead downhill, so where it does the
     whole step is shortened.
     """
-    before = state.solution.log_evidence
-    # An evidence near zero is a sum of terms as large as the number of observations.
-    least = before - NEWTON_SLACK * (abs(before) + state.moments.count)
     longest = float(np.abs(step).max(initial=0.0))
     cut = step.clip(-_LONGEST_STEP, _LONGEST_STEP) if longest > _LONGEST_STEP else step
     after = state.moved(cut)
-    if after is not None and after.solution.log_evidence >= least:
+    if after is not None and _rises(state, after):
         return after
     if longest == 0:
         return None
@@ -238,7 +254,7 @@ def _uphill(state: Ascent, step: Array) -> Ascent | None:
     shortest = _SHORTEST * fraction
     while fraction > shortest:
         after = state.moved(fraction * step)
-        if after is not None and after.solution.log_evidence >= least:
+        if after is not None and _rises(state, after):
             return after
         fraction *= 0.25
     return None

@@ -81,6 +81,7 @@ class SearchSettings:
     annealing_gain: float = 30.0
     polish_gain: float = 3.0
     polish_promise: float = 0.1
+    worth: float = 1.0
     # Newton steps while functions are still joining and later, and the change of log α
     # and log β at which they end before.
     growth_steps: int = 2
@@ -270,8 +271,9 @@ class BatchSearch:
             model = self._seeded(problem, model, settings.broader**state.failures)
         promise = settings.promise * problem.n_sharing
         joining = self._batch(problem, state, model, promise)
-        few = _Newton(settings.growth_steps, settings.newton_tol)
-        return _joined(problem, model, joining, few)
+        worth = self._worth(problem)
+        newton = _Newton(settings.polish_steps, settings.newton_tol, price=worth)
+        return _joined(problem, model, joining, newton)
 
     def _polished(
         self, problem: Problem, state: SearchState
@@ -280,8 +282,19 @@ class BatchSearch:
         settings, model = self.settings, state.model
         promise = settings.polish_promise * self.tol * problem.n_observations
         joining = self._batch(problem, state, model, promise + self.price)
-        newton = _Newton(settings.polish_steps, settings.newton_tol, price=self.price)
+        worth = max(self.price, self._worth(problem))
+        newton = _Newton(settings.polish_steps, settings.newton_tol, price=worth)
         return _joined(problem, model, joining, newton), len(joining[0])
+
+    def _worth(self, problem: Problem) -> float:
+        """Nats that a function has to be worth to stay after a round.
+
+        Those of classes that fade in Newton's steps would stay although they are worth
+        next to nothing.
+        """
+        if problem.likelihood.conjugate:
+            return 0.0
+        return self.settings.worth * self.tol * problem.n_observations
 
     def _seeded(
         self, problem: Problem, model: SearchModel, share: float
@@ -303,7 +316,7 @@ class BatchSearch:
 
     def _closed(self, problem: Problem, state: SearchState) -> SearchModel | None:
         """The model with all hyperparameters at their maximum, no function joining."""
-        steps, price = self.settings.closing_steps, self.price
+        steps, price = self.settings.closing_steps, self.price or self._worth(problem)
         newton = _Newton(steps, self.tol, rough=False, price=price)
         return _joined(problem, state.model, _NOTHING, newton)
 
