@@ -23,9 +23,10 @@ from scipy.linalg import lapack
 from relvec.blockwise import check_time
 from relvec.evidence.moments import ColumnModels, Solution
 from relvec.precision import NEWTON_SLACK
-from relvec.typing import Array, Indices
+from relvec.typing import AnyArray, Array, Indices
 
 _LONGEST_STEP = 3.0  # in log α: a factor of 20, beyond which no expansion reaches
+_LONGEST_HELD = 3
 _LEAST_CURVATURE = 1e-8  # along flat directions, whose steps are cut anyway
 # Of the mean curvature, added to all at a saddle in the first step, and how many times
 # less in the next. Functions that have just joined stay longer so than by steps along
@@ -99,21 +100,22 @@ def ascend(
     state = state.at(prior_precision, noise_precision, solution)
     for number in range(most):
         check_time()
-        state = _without_idle(state, price)
+        state = _without_idle(state)
         if len(state.chosen) == 0 and ceiling is None:
             return replace(state, converged=True)
         step, concave = _step(state, _DAMPING * _LESS_DAMPED**number)
         after = _uphill(state, step)
-        if after is None:
-            return replace(state, converged=True)
-        state = after
-        if concave and np.abs(step).max(initial=0.0) < tol:
-            return replace(state, converged=True)
+        state, ended = after or state, after is None
+        if ended or (concave and np.abs(step).max(initial=0.0) < tol):
+            lighter = _without_cheap(state, price)
+            if lighter is state:
+                return replace(state, converged=True)
+            state = lighter
     return state
 
 
-def _without_idle(state: Ascent, price: float) -> Ascent:
-    """Without functions whose evidence has no maximum at a finite α, or not worth it.
+def _without_idle(state: Ascent) -> Ascent:
+    """Without functions whose evidence has no maximum at a finite α.
 
     q² ≤ s, in these variables m² ≤ p(1 − p), summed over outputs; all of them at once
     if that does not cost evidence, otherwise the one whose deletion gains most.
@@ -124,19 +126,31 @@ def _without_idle(state: Ascent, price: float) -> Ascent:
         idle = squares[0] <= p[0] * (1 - p[0])
     else:
         idle = ((squares / p + p - 1) / p).sum(axis=0) <= 0
-    if not price and not idle.any():
+    return _without(state, idle, 0.0) if idle.any() else state
+
+
+def _without_cheap(state: Ascent, price: float) -> Ascent:
+    """Without functions that are worth less than a price, as far as that costs less."""
+    if not price:
         return state
-    gain = -0.5 * (squares / p + np.log(p)).sum(axis=0)  # eq. 37
-    if price:
-        idle = idle | (gain > -price)
-        if not idle.any():
-            return state
-    best = np.zeros_like(idle)
-    best[np.argmax(np.where(idle, gain, -np.inf))] = True
-    for leaving in (idle, best):
-        lighter = _restricted(state, np.flatnonzero(~leaving))
-        least = state.solution.log_evidence - price * np.count_nonzero(leaving)
-        if lighter.solution.log_evidence >= least:
+    cheap = _deletion_gains(state) > -price
+    return _without(state, cheap, price) if cheap.any() else state
+
+
+def _deletion_gains(state: Ascent) -> Array:
+    """(n,) by eq. 37."""
+    p = state.solution.shrinkage.diagonal(axis1=1, axis2=2)
+    gains = -0.5 * (state.solution.scaled_mean**2 / p + np.log(p)).sum(axis=0)
+    return np.asarray(gains)
+
+
+def _without(state: Ascent, leaving: AnyArray, cost: float) -> Ascent:
+    """Without some functions, or the one of them whose deletion gains most."""
+    best = np.zeros_like(leaving)
+    best[np.argmax(np.where(leaving, _deletion_gains(state), -np.inf))] = True
+    for chosen in (leaving, best):
+        lighter = _restricted(state, np.flatnonzero(~chosen))
+        if lighter.solution.log_evidence >= state.solution.log_evidence - cost:
             return lighter
     return state
 
@@ -160,13 +174,16 @@ def _step(state: Ascent, damping: float) -> tuple[Array, bool]:
         if len(held):
             gradient[held] = curvature[held] = curvature[:, held] = 0
             curvature[held, held] = 1
+    longest = _LONGEST_HELD if state.moments.holds_rows else np.inf
     factor, failed = lapack.dpotrf(curvature.T, lower=1, clean=0)
-    if failed:
-        return _damped(gradient, curvature, damping), False
-    return lapack.dpotrs(factor, gradient, lower=1)[0], True
+    if not failed:
+        step = lapack.dpotrs(factor, gradient, lower=1)[0]
+        if np.abs(step).max(initial=0.0) <= longest:
+            return step, True
+    return _damped(gradient, curvature, damping, longest), False
 
 
-def _damped(gradient: Array, curvature: Array, share: float) -> Array:
+def _damped(gradient: Array, curvature: Array, share: float, longest: float) -> Array:
     """A step uphill at a saddle: with as much added to the curvature as it takes.
 
     None at all where there is not even a number to go by.
@@ -178,7 +195,9 @@ def _damped(gradient: Array, curvature: Array, share: float) -> Array:
         more.ravel()[:: len(diagonal) + 1] += damping
         factor, failed = lapack.dpotrf(more.T, lower=1, clean=0)
         if not failed:
-            return np.asarray(lapack.dpotrs(factor, gradient, lower=1)[0])
+            step = np.asarray(lapack.dpotrs(factor, gradient, lower=1)[0])
+            if np.abs(step).max(initial=0.0) <= longest:
+                return step
         damping *= _MORE_DAMPED
     return np.zeros_like(gradient)
 

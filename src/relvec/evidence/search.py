@@ -27,7 +27,7 @@ import numpy as np
 from relvec.chance import generator
 from relvec.evidence.base import Model, Problem, interpolates, started
 from relvec.evidence.mode import Mode, Modes, SolutionAtMode, posterior_at_mode
-from relvec.evidence.moments import ColumnModels
+from relvec.evidence.moments import ColumnModels, Moments
 from relvec.evidence.newton import Ascent, ascend
 from relvec.evidence.noise_units import (
     log_density_of_unit,
@@ -183,10 +183,8 @@ class BatchSearch:
     def step(self, problem: Problem, state: SearchState) -> SearchState:
         """A trial of annealing or a round of polishing, and what its gain leads to."""
         joined = 0
-        if state.phase == "annealing" and problem.likelihood.conjugate:
+        if state.phase == "annealing":
             found = self._annealed(problem, state)
-        elif state.phase == "annealing":
-            found = self._grown(problem, state)
         elif state.phase == "polishing":
             found, joined = self._polished(problem, state)
         elif state.phase == "closing":
@@ -431,14 +429,8 @@ def _joined(
     alpha = np.concatenate([model.prior_precision, batch[1]])
     products = model.products
     at = active, alpha, model.noise_precision
-    if not problem.likelihood.conjugate:
-        start = np.zeros((len(model.mean), len(active)))
-        start[:, : len(model.active)] = model.mean
-        given = problem, model.likelihood, active, start
-        ascent = _ascended(problem, Modes(*given, rough=newton.rough), at, newton)
-        if ascent is None or not isinstance(ascent.solution, SolutionAtMode):
-            return None
-        return _model_of(problem, ascent.solution.mode)
+    if not problem.likelihood.conjugate and not newton.noise_held:
+        return _from_mode_to_mode(problem, model, active, alpha, newton)
     ascent = _ascended(problem, products.moments(active), at, newton)
     finer = products.finer(ascent)
     if finer is not None:
@@ -458,6 +450,44 @@ def _joined(
         noise_precision=beta,
         products=products.suited(solution.condition),
     )
+
+
+HELD=2
+def _from_mode_to_mode(
+    problem: Problem, model: SearchModel, active: Indices, alpha: Array, newton: _Newton
+) -> SearchModel | None:
+    products, likelihood = model.products, model.likelihood
+    moments = products.moments(active)
+    for number in range(newton.steps):
+        at = active, alpha, model.noise_precision
+        held = replace(newton, steps=HELD if number < newton.steps - 1 else 1, price=newton.price if number>2 else 0)
+        ascent = _ascended(problem, moments, at, held)
+        if ascent is None:
+            return None
+        before = alpha[ascent.chosen]
+        lost = len(before) < len(alpha)
+        active, alpha = active[ascent.chosen], ascent.prior_precision
+        at = active, alpha, ascent.solution.mean
+        mode = posterior_at_mode(problem, likelihood, *at, rough=newton.rough)
+        likelihood = mode.likelihood
+        moved = np.abs(np.log(alpha / before)).max(initial=0.0)
+        if moved < newton.tol and not lost:
+            break
+        post, root = mode.posterior, np.sqrt(alpha)
+        inner = post.factor @ np.swapaxes(post.factor, 1, 2)
+        total = root[:, None] * inner * root
+        gram = total.copy()
+        n = len(alpha)
+        gram.reshape(len(gram), -1)[:, :: n + 1] -= alpha
+        target = combined(total, post.mean)
+        moments = Moments(gram, target, np.ones(len(target)), products.count)
+    return _model_of(problem, mode)
+
+
+def combined(total, mean):
+    if len(total) == 1:
+        return mean @ total[0]
+    return (total @ mean[:, :, None])[:, :, 0]
 
 
 def _ascended(
