@@ -9,7 +9,7 @@ quadratic expansion, so each step is one least-squares problem. A likelihood tha
 match moments has its posterior from ``matching`` instead.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -27,12 +27,11 @@ from relvec.evidence.approach import (
 )
 from relvec.evidence.base import Problem
 from relvec.evidence.matching import matched_posterior
-from relvec.evidence.moments import FreeNoise, Solution
 from relvec.evidence.newton_step import coupled_step, step_at_once
 from relvec.likelihoods import Likelihood
 from relvec.typing import Array, Indices
 
-__all__ = ["Mode", "Modes", "SolutionAtMode", "posterior_at_mode"]
+__all__ = ["Mode", "posterior_at_mode"]
 
 _MAX_NEWTON = 100  # of which it takes about four
 # Newton's decrement is the squared error of the mode in posterior standard deviations;
@@ -124,51 +123,3 @@ def _approached(
             return here
         here = backtracked(problem, likelihood, here, here.mean + step)
     return here
-
-
-@dataclass(frozen=True)
-class SolutionAtMode(Solution):
-    """The posterior at a mode, as Newton's method on α sees it."""
-
-    mode: Mode
-
-
-class Modes(FreeNoise):
-    """Models of some columns, each at its own mode, in the place of moments.
-
-    The search for a mode begins at the one found last.
-    """
-
-    holds_rows = True
-
-    def __init__(
-        self,
-        problem: Problem,
-        likelihood: Likelihood,
-        columns: Indices,
-        start: Array,
-        *,
-        rough: bool,
-    ) -> None:
-        self.problem, self.columns, self.rough = problem, columns, rough
-        self.count = float(problem.sample_weight.sum())
-        self._likelihood, self._mean = likelihood, start
-
-    def subset(self, chosen: Indices) -> "Modes":
-        at = self.columns[chosen], self._mean[:, chosen]
-        return Modes(self.problem, self._likelihood, *at, rough=self.rough)
-
-    def solved(self, prior_precision: Array, noise_precision: Array) -> SolutionAtMode:
-        at = self.problem, self._likelihood, self.columns, prior_precision
-        mode = posterior_at_mode(*at, self._mean, rough=self.rough)
-        posterior, root = mode.posterior, np.sqrt(prior_precision)
-        self._likelihood, self._mean = mode.likelihood, posterior.mean
-        return SolutionAtMode(
-            factor=posterior.factor,
-            shrinkage=root[:, None] * posterior.covariance * root,
-            scaled_mean=root * posterior.mean,
-            mean=posterior.mean,
-            residual=np.zeros(len(posterior.mean)),
-            log_evidence=mode.log_evidence,
-            mode=mode,
-        )

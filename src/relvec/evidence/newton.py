@@ -1,8 +1,7 @@
 """Newton's method on (log α, log β) of the functions in a model.
 
 Solves   max over α, β of the log evidence (7) of a Gaussian model, its functions fixed
-Given    their inner products or coordinates, or a likelihood whose mode is found anew
-         for each α, B of the rows taken as if it did not depend on α (ColumnModels)
+Given    their inner products, or coordinates (ColumnMoments)
 By       Newton's steps with the exact Hessian, damped until the evidence rises;
          functions whose best α is infinite leave
 
@@ -21,12 +20,11 @@ import numpy as np
 from scipy.linalg import lapack
 
 from relvec.blockwise import check_time
-from relvec.evidence.moments import ColumnModels, Solution
+from relvec.evidence.moments import ColumnMoments, Solution
 from relvec.precision import NEWTON_SLACK
 from relvec.typing import AnyArray, Array, Indices
 
 _LONGEST_STEP = 3.0  # in log α: a factor of 20, beyond which no expansion reaches
-_LONGEST_HELD = 3
 _LEAST_CURVATURE = 1e-8  # along flat directions, whose steps are cut anyway
 # Of the mean curvature, added to all at a saddle in the first step, and how many times
 # less in the next. Functions that have just joined stay longer so than by steps along
@@ -41,7 +39,7 @@ _SHORTEST = 1e-4  # share of a step: what does not rise there does so by roundin
 class Ascent:
     """Where the search stands; ``chosen`` are the functions left."""
 
-    moments: ColumnModels  # of the functions left
+    moments: ColumnMoments  # of the functions left
     chosen: Indices
     prior_precision: Array
     noise_precision: Array
@@ -77,7 +75,7 @@ class Ascent:
 
 
 def ascend(
-    moments: ColumnModels,
+    moments: ColumnMoments,
     prior_precision: Array,
     noise_precision: Array,
     *,
@@ -117,8 +115,7 @@ def ascend(
 def _without_idle(state: Ascent) -> Ascent:
     """Without functions whose evidence has no maximum at a finite α.
 
-    q² ≤ s, in these variables m² ≤ p(1 − p), summed over outputs; all of them at once
-    if that does not cost evidence, otherwise the one whose deletion gains most.
+    q² ≤ s, in these variables m² ≤ p(1 − p), summed over outputs.
     """
     p = state.solution.shrinkage.diagonal(axis1=1, axis2=2)
     squares = state.solution.scaled_mean**2
@@ -130,22 +127,16 @@ def _without_idle(state: Ascent) -> Ascent:
 
 
 def _without_cheap(state: Ascent, price: float) -> Ascent:
-    """Without functions that are worth less than a price, as far as that costs less."""
-    if not price:
-        return state
-    cheap = _deletion_gains(state) > -price
+    """Without functions that are worth less than a price."""
+    cheap = _deletion_gains(state) > -price if price else np.zeros(0, dtype=bool)
     return _without(state, cheap, price) if cheap.any() else state
 
 
-def _deletion_gains(state: Ascent) -> Array:
-    """(n,) by eq. 37."""
-    p = state.solution.shrinkage.diagonal(axis1=1, axis2=2)
-    gains = -0.5 * (state.solution.scaled_mean**2 / p + np.log(p)).sum(axis=0)
-    return np.asarray(gains)
-
-
 def _without(state: Ascent, leaving: AnyArray, cost: float) -> Ascent:
-    """Without some functions, or the one of them whose deletion gains most."""
+    """Without some functions, all of them at once if that costs no more.
+
+    Otherwise without the one whose deletion gains most.
+    """
     best = np.zeros_like(leaving)
     best[np.argmax(np.where(leaving, _deletion_gains(state), -np.inf))] = True
     for chosen in (leaving, best):
@@ -153,6 +144,13 @@ def _without(state: Ascent, leaving: AnyArray, cost: float) -> Ascent:
         if lighter.solution.log_evidence >= state.solution.log_evidence - cost:
             return lighter
     return state
+
+
+def _deletion_gains(state: Ascent) -> Array:
+    """(n,) by eq. 37."""
+    p = state.solution.shrinkage.diagonal(axis1=1, axis2=2)
+    gains = -0.5 * (state.solution.scaled_mean**2 / p + np.log(p)).sum(axis=0)
+    return np.asarray(gains)
 
 
 def _restricted(state: Ascent, stay: Indices) -> Ascent:
@@ -174,16 +172,13 @@ def _step(state: Ascent, damping: float) -> tuple[Array, bool]:
         if len(held):
             gradient[held] = curvature[held] = curvature[:, held] = 0
             curvature[held, held] = 1
-    longest = _LONGEST_HELD if state.moments.holds_rows else np.inf
     factor, failed = lapack.dpotrf(curvature.T, lower=1, clean=0)
-    if not failed:
-        step = lapack.dpotrs(factor, gradient, lower=1)[0]
-        if np.abs(step).max(initial=0.0) <= longest:
-            return step, True
-    return _damped(gradient, curvature, damping, longest), False
+    if failed:
+        return _damped(gradient, curvature, damping), False
+    return lapack.dpotrs(factor, gradient, lower=1)[0], True
 
 
-def _damped(gradient: Array, curvature: Array, share: float, longest: float) -> Array:
+def _damped(gradient: Array, curvature: Array, share: float) -> Array:
     """A step uphill at a saddle: with as much added to the curvature as it takes.
 
     None at all where there is not even a number to go by.
@@ -195,9 +190,7 @@ def _damped(gradient: Array, curvature: Array, share: float, longest: float) -> 
         more.ravel()[:: len(diagonal) + 1] += damping
         factor, failed = lapack.dpotrf(more.T, lower=1, clean=0)
         if not failed:
-            step = np.asarray(lapack.dpotrs(factor, gradient, lower=1)[0])
-            if np.abs(step).max(initial=0.0) <= longest:
-                return step
+            return np.asarray(lapack.dpotrs(factor, gradient, lower=1)[0])
         damping *= _MORE_DAMPED
     return np.zeros_like(gradient)
 
@@ -207,12 +200,15 @@ def _derivatives(state: Ascent) -> tuple[Array, Array]:
     P, m = state.solution.shrinkage, state.solution.scaled_mean
     n_outputs, n_active = m.shape
     size = n_active + n_outputs * (state.ceiling is not None)
+    p, squares = P.diagonal(axis1=1, axis2=2), m * m
+    spent = _total(p) * (n_outputs / len(P))
+    explained = _total(squares)
     gradient, curvature = np.empty(size), np.zeros((size, size))
-    gradient[:n_active] = _gradient(state)
+    gradient[:n_active] = 0.5 * (n_outputs - spent - explained)
     products = P * (0.5 * n_outputs / len(P) * P + _outer(m, len(P)))
     np.negative(_total(products), out=curvature[:n_active, :n_active])
     diagonal = curvature.ravel()[:: size + 1]
-    diagonal[:n_active] += 0.5 * n_outputs - gradient[:n_active]
+    diagonal[:n_active] += 0.5 * (spent + explained)
     if state.ceiling is not None:
         at = state.solution, state.noise_precision, state.ceiling
         noise = state.moments.noise_derivatives(*at, products)
@@ -234,38 +230,19 @@ def _outer(m: Array, n_groups: int) -> Array:
     return m[:, :, None] * m[:, None, :]
 
 
-def _gradient(state: Ascent) -> Array:
-    """Of the evidence by log α."""
-    P, m = state.solution.shrinkage, state.solution.scaled_mean
-    spent = _total(P.diagonal(axis1=1, axis2=2)) * (len(m) / len(P))
-    return np.asarray(0.5 * (len(m) - spent - _total(m * m)))
-
-
-def _rises(before: Ascent, after: Ascent) -> bool:
-    """Whether the evidence does not fall.
-
-    Where the gradient holds what the evidence does not, the step must not overshoot:
-    by the trapezoidal rule the gradient goes uphill along it.
-    """
-    if before.moments.holds_rows:
-        step = np.log(after.prior_precision / before.prior_precision)
-        return bool((_gradient(before) + _gradient(after)) @ step >= 0)
-    least = before.solution.log_evidence
-    # An evidence near zero is a sum of terms as large as the number of observations.
-    least -= NEWTON_SLACK * (abs(least) + before.moments.count)
-    return after.solution.log_evidence >= least
-
-
 def _uphill(state: Ascent, step: Array) -> Ascent | None:
     """As far along the step as the evidence does not fall.
 
     Long steps are cut, each for itself; that may lead downhill, so where it does the
     whole step is shortened.
     """
+    before = state.solution.log_evidence
+    # An evidence near zero is a sum of terms as large as the number of observations.
+    least = before - NEWTON_SLACK * (abs(before) + state.moments.count)
     longest = float(np.abs(step).max(initial=0.0))
     cut = step.clip(-_LONGEST_STEP, _LONGEST_STEP) if longest > _LONGEST_STEP else step
     after = state.moved(cut)
-    if after is not None and _rises(state, after):
+    if after is not None and after.solution.log_evidence >= least:
         return after
     if longest == 0:
         return None
@@ -273,7 +250,7 @@ def _uphill(state: Ascent, step: Array) -> Ascent | None:
     shortest = _SHORTEST * fraction
     while fraction > shortest:
         after = state.moved(fraction * step)
-        if after is not None and _rises(state, after):
+        if after is not None and after.solution.log_evidence >= least:
             return after
         fraction *= 0.25
     return None

@@ -28,7 +28,6 @@ class NoiseUnits:
     """Moments of outputs, as other moments but for the prior of their weights."""
 
     inner: ColumnMoments  # of targets in units of the noise
-    holds_rows = False
 
     @property
     def count(self) -> float:

@@ -26,8 +26,8 @@ import numpy as np
 
 from relvec.chance import generator
 from relvec.evidence.base import Model, Problem, interpolates, started
-from relvec.evidence.mode import Mode, Modes, SolutionAtMode, posterior_at_mode
-from relvec.evidence.moments import ColumnModels, Moments
+from relvec.evidence.mode import Mode, posterior_at_mode
+from relvec.evidence.moments import ColumnMoments, Moments, combined_by_output
 from relvec.evidence.newton import Ascent, ascend
 from relvec.evidence.noise_units import (
     log_density_of_unit,
@@ -81,16 +81,18 @@ class SearchSettings:
     annealing_gain: float = 30.0
     polish_gain: float = 3.0
     polish_promise: float = 0.1
-    worth: float = 1.0
     # Newton steps while functions are still joining and later, and the change of log α
     # and log β at which they end before.
     growth_steps: int = 2
     polish_steps: int = 10
     closing_steps: int = 50
+    # Newton steps from one mode to the next, where a likelihood is expanded there.
+    held_steps: int = 2
     # Actions of each kind that are refitted in the end, where an expansion may have
     # missed what they gain; and nats by which a deletion may be underrated.
     checked: int = 8
     doubt: float = 0.5
+    roughness: float = 0.1  # nats by which an evidence at a rough mode may be wrong
     newton_tol: float = 0.1
 
 
@@ -131,9 +133,10 @@ class SearchModel:
 class _Newton:
     """How far Newton's method goes after a batch has joined."""
 
-    steps: int
+    steps: int  # and modes
     tol: float
     noise_held: bool = False
+    held: int = 1  # steps from one mode to the next
     rough: bool = True  # whether modes are found to a thousandth of a nat only
     price: float = 0.0  # nats that a function has to be worth
 
@@ -259,19 +262,7 @@ class BatchSearch:
             trial = found
         if noise_ceiling(problem.likelihood) is None:
             trial = replace(trial, noise_precision=model.noise_precision)
-        newton = _Newton(settings.polish_steps, settings.newton_tol)
-        return _joined(problem, trial, _NOTHING, newton)
-
-    def _grown(self, problem: Problem, state: SearchState) -> SearchModel | None:
-        """The model after a round of a likelihood that has no noise to anneal."""
-        settings, model = self.settings, state.model
-        if len(model.active) == 0 and state.failures:
-            model = self._seeded(problem, model, settings.broader**state.failures)
-        promise = settings.promise * problem.n_sharing
-        joining = self._batch(problem, state, model, promise)
-        worth = self._worth(problem)
-        newton = _Newton(settings.polish_steps, settings.newton_tol, price=worth)
-        return _joined(problem, model, joining, newton)
+        return _joined(problem, trial, _NOTHING, self._newton(0.0))
 
     def _polished(
         self, problem: Problem, state: SearchState
@@ -280,19 +271,23 @@ class BatchSearch:
         settings, model = self.settings, state.model
         promise = settings.polish_promise * self.tol * problem.n_observations
         joining = self._batch(problem, state, model, promise + self.price)
-        worth = max(self.price, self._worth(problem))
-        newton = _Newton(settings.polish_steps, settings.newton_tol, price=worth)
-        return _joined(problem, model, joining, newton), len(joining[0])
+        worth = self._worth(problem)
+        return _joined(problem, model, joining, self._newton(worth)), len(joining[0])
+
+    def _newton(self, price: float) -> _Newton:
+        """Newton's method while functions may still join."""
+        settings = self.settings
+        steps = settings.polish_steps, settings.newton_tol
+        return _Newton(*steps, held=settings.held_steps, price=price)
 
     def _worth(self, problem: Problem) -> float:
-        """Nats that a function has to be worth to stay after a round.
+        """Nats that a function has to be worth to stay.
 
-        Those of classes that fade in Newton's steps would stay although they are worth
-        next to nothing.
+        Functions of classes that fade in Newton's steps would stay for nothing.
         """
         if problem.likelihood.conjugate:
-            return 0.0
-        return self.settings.worth * self.tol * problem.n_observations
+            return self.price
+        return max(self.price, self.tol * problem.n_observations)
 
     def _seeded(
         self, problem: Problem, model: SearchModel, share: float
@@ -314,8 +309,10 @@ class BatchSearch:
 
     def _closed(self, problem: Problem, state: SearchState) -> SearchModel | None:
         """The model with all hyperparameters at their maximum, no function joining."""
-        steps, price = self.settings.closing_steps, self.price or self._worth(problem)
-        newton = _Newton(steps, self.tol, rough=False, price=price)
+        settings, worth = self.settings, self._worth(problem)
+        steps = settings.closing_steps, self.tol
+        held = settings.held_steps
+        newton = _Newton(*steps, held=held, rough=False, price=worth)
         return _joined(problem, state.model, _NOTHING, newton)
 
     def _checked(self, problem: Problem, state: SearchState) -> SearchModel | None:
@@ -326,7 +323,7 @@ class BatchSearch:
         nats = self.tol * problem.n_observations
         if problem.likelihood.conjugate:
             model, few = state.model, self.settings.few
-            newton = _Newton(self.settings.polish_steps, self.settings.newton_tol)
+            newton = self._newton(0.0)
             joining = self._batch(problem, replace(state, batch=1), model, nats)
             if len(joining[0]):
                 return _joined(problem, model, joining, newton)
@@ -336,43 +333,54 @@ class BatchSearch:
             # functions together.
             nothing = replace(model, posterior=_empty(model.posterior))
             return _joined(problem, nothing, _NOTHING, newton)
-        model, best = state.model, None
-        here = model.active, model.prior_precision, model.mean
-        before = posterior_at_mode(problem, model.likelihood, *here).log_evidence
-        least = before + nats
-        for at in self._single_actions(problem, model, nats):
-            mode = posterior_at_mode(problem, model.likelihood, *at)
+        return self._refitted(problem, state.model, nats)
+
+    def _refitted(
+        self, problem: Problem, model: SearchModel, nats: float
+    ) -> SearchModel | None:
+        """The model after all single actions that gain so much, or the best of them."""
+
+        def refit(actions: list[tuple[int, float]], *, rough: bool) -> Mode:
+            at = _after(model, actions)
+            return posterior_at_mode(problem, model.likelihood, *at, rough=rough)
+
+        least = refit([], rough=False).log_evidence + nats
+        gaining = []
+        for action in self._single_actions(problem, model, nats):
+            mode = refit([action], rough=True)
+            if mode.log_evidence > least - self.settings.roughness:
+                mode = refit([action], rough=False)
             if mode.log_evidence > least:
-                best, least = at, mode.log_evidence
-        if best is None:
+                gaining.append((mode.log_evidence, action, mode))
+        if not gaining:
             return None
-        return _model_at_mode(problem, model.likelihood, *best, rough=False)
+        best = max(gaining, key=lambda one: one[0])[2]
+        together = refit([action for _, action, _ in gaining], rough=False)
+        found = together if together.log_evidence > best.log_evidence else best
+        return _model_of(problem, found)
 
     def _single_actions(
         self, problem: Problem, model: SearchModel, nats: float
-    ) -> Iterator[tuple[Indices, Array, Array]]:
-        """Functions, α and weights after single actions that may gain so much."""
+    ) -> Iterator[tuple[int, float]]:
+        """Functions, and the α to which they move, that may gain so much."""
         settings, active = self.settings, model.active
         alpha, mean = model.prior_precision, model.mean
-        variances = model.posterior.variances
+        variances, promise = model.posterior.variances, settings.polish_promise * nats
         loss = 0.5 * (mean**2 / variances + np.log(alpha * variances)).sum(axis=0)
         for place in _best(-loss, settings.checked, -settings.doubt - nats):
-            stay = np.arange(len(active)) != place
-            yield active[stay], alpha[stay], mean[:, stay]
+            yield int(active[place]), np.inf
         s = np.maximum(1 - alpha * variances, TINY) / variances
         q = mean / variances
         target = problem.allowed(active, best_precision(s, q))
         gain = addition_gain(target, s, q) - addition_gain(alpha, s, q)
         gain[np.isinf(target)] = 0.0
-        for place in _best(gain, settings.checked, 0.0):
-            moved = np.arange(len(active)) == place
-            yield active, np.where(moved, target, alpha), mean
+        for place in _best(gain, settings.checked, promise):
+            yield int(active[place]), float(target[place])
         stats = model.products.statistics(active, alpha, model.noise_precision)
         precision, gain = best_additions(problem, stats)
         gain[active] = 0.0
-        for index in _best(gain, settings.checked, 0.0):
-            weights = np.column_stack([mean, np.zeros(len(mean))])
-            yield np.append(active, index), np.append(alpha, precision[index]), weights
+        for index in _best(gain, settings.checked, promise):
+            yield int(index), float(precision[index])
 
     def _batch(
         self,
@@ -430,7 +438,7 @@ def _joined(
     products = model.products
     at = active, alpha, model.noise_precision
     if not problem.likelihood.conjugate and not newton.noise_held:
-        return _from_mode_to_mode(problem, model, active, alpha, newton)
+        return _from_mode_to_mode(problem, model, (active, alpha), newton)
     ascent = _ascended(problem, products.moments(active), at, newton)
     finer = products.finer(ascent)
     if finer is not None:
@@ -452,47 +460,53 @@ def _joined(
     )
 
 
-HELD=2
 def _from_mode_to_mode(
-    problem: Problem, model: SearchModel, active: Indices, alpha: Array, newton: _Newton
-) -> SearchModel | None:
-    products, likelihood = model.products, model.likelihood
-    moments = products.moments(active)
+    problem: Problem,
+    model: SearchModel,
+    functions: tuple[Indices, Array],
+    newton: _Newton,
+) -> SearchModel:
+    """The model whose α are best in the expansion at its own mode.
+
+    Some of Newton's steps in an expansion lead to the next mode, and so on.
+    """
+    active, alpha = functions
+    moments = model.products.moments(active)
+    mode, last = None, False
+    likelihood, mean = model.likelihood, np.zeros((len(model.mean), len(active)))
+    mean[:, : len(model.active)] = model.mean
     for number in range(newton.steps):
-        at = active, alpha, model.noise_precision
-        held = replace(newton, steps=HELD if number < newton.steps - 1 else 1, price=newton.price if number>2 else 0)
-        ascent = _ascended(problem, moments, at, held)
+        held = replace(newton, steps=newton.held, price=newton.price * (number > 1))
+        ascent = _ascended(problem, moments, (active, alpha, model.noise_precision), held)
         if ascent is None:
-            return None
-        before = alpha[ascent.chosen]
-        lost = len(before) < len(alpha)
-        active, alpha = active[ascent.chosen], ascent.prior_precision
+            break
+        chosen, before = ascent.chosen, alpha
+        active, alpha = active[chosen], ascent.prior_precision
         at = active, alpha, ascent.solution.mean
         mode = posterior_at_mode(problem, likelihood, *at, rough=newton.rough)
         likelihood = mode.likelihood
-        moved = np.abs(np.log(alpha / before)).max(initial=0.0)
-        if moved < newton.tol and not lost:
+        moved = np.abs(np.log(alpha / before[chosen])).max(initial=0.0)
+        if moved < newton.tol and len(alpha) == len(before):
             break
-        post, root = mode.posterior, np.sqrt(alpha)
-        inner = post.factor @ np.swapaxes(post.factor, 1, 2)
-        total = root[:, None] * inner * root
-        gram = total.copy()
-        n = len(alpha)
-        gram.reshape(len(gram), -1)[:, :: n + 1] -= alpha
-        target = combined(total, post.mean)
-        moments = Moments(gram, target, np.ones(len(target)), products.count)
+        moments = _expansion(mode.posterior, model.products.count)
+    if mode is None:
+        mode = posterior_at_mode(problem, likelihood, active, alpha, mean)
     return _model_of(problem, mode)
 
 
-def combined(total, mean):
-    if len(total) == 1:
-        return mean @ total[0]
-    return (total @ mean[:, :, None])[:, :, 0]
+def _expansion(posterior: Posterior, count: float) -> Moments:
+    """The moments of the active functions in the expansion at their mode."""
+    root = np.sqrt(posterior.prior_precision)
+    factor = posterior.factor
+    total = root[:, None] * (factor @ np.swapaxes(factor, 1, 2)) * root
+    gram = total - np.diag(posterior.prior_precision)
+    target = combined_by_output(posterior.mean, total)
+    return Moments(gram, target, np.zeros(len(target)), count)
 
 
 def _ascended(
     problem: Problem,
-    models: ColumnModels,
+    moments: ColumnMoments,
     at: tuple[Indices, Array, Array],
     newton: _Newton,
 ) -> Ascent | None:
@@ -502,7 +516,7 @@ def _ascended(
     ceiling = None if newton.noise_held else noise_ceiling(problem.likelihood)
     try:
         return ascend(
-            models,
+            moments,
             prior_precision,
             noise_precision,
             ceiling=ceiling,
@@ -527,6 +541,21 @@ def _cooled(problem: Problem, model: SearchModel, temperature: float) -> SearchM
     ceiling = noise_ceiling(problem.likelihood)
     low = low if ceiling is None else np.minimum(low, ceiling)
     return replace(model, noise_precision=low)
+
+
+def _after(
+    model: SearchModel, actions: list[tuple[int, float]]
+) -> tuple[Indices, Array, Array]:
+    """Functions, α and weights to begin with, after functions moved to other α."""
+    alpha = dict(zip(model.active.tolist(), model.prior_precision, strict=True))
+    alpha.update(actions)
+    weights = dict(zip(model.active.tolist(), model.mean.T, strict=True))
+    inside = [index for index, one in alpha.items() if np.isfinite(one)]
+    nothing = np.zeros(len(model.mean))
+    mean = np.array([weights.get(index, nothing) for index in inside])
+    precision = np.array([alpha[index] for index in inside])
+    shape = len(inside), len(model.mean)
+    return np.array(inside, dtype=np.intp), precision, mean.reshape(shape).T
 
 
 def _best(gain: Array, most: int, least: float) -> Indices:
