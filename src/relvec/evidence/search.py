@@ -262,7 +262,8 @@ class BatchSearch:
             trial = found
         if noise_ceiling(problem.likelihood) is None:
             trial = replace(trial, noise_precision=model.noise_precision)
-        return _joined(problem, trial, _NOTHING, self._newton(0.0))
+        worth = self._worth(problem)
+        return _joined(problem, trial, _NOTHING, self._newton(worth))
 
     def _polished(
         self, problem: Problem, state: SearchState
@@ -471,37 +472,45 @@ def _from_mode_to_mode(
     Some of Newton's steps in an expansion lead to the next mode, and so on.
     """
     active, alpha = functions
-    moments = model.products.moments(active)
-    mode, last = None, False
-    likelihood, mean = model.likelihood, np.zeros((len(model.mean), len(active)))
+    moments: ColumnMoments = model.products.moments(active)
+    likelihood, count = model.likelihood, model.products.count
+    mean = np.zeros((len(model.mean), len(active)))
     mean[:, : len(model.active)] = model.mean
+    share, last = 1.0, np.zeros(len(active))
+    mode: Mode | None = None
     for number in range(newton.steps):
-        held = replace(newton, steps=newton.held, price=newton.price * (number > 1))
-        ascent = _ascended(problem, moments, (active, alpha, model.noise_precision), held)
+        price = newton.price if number else 0.0
+        held = replace(newton, steps=newton.held, price=price)
+        at = active, alpha, model.noise_precision
+        ascent = _ascended(problem, moments, at, held)
         if ascent is None:
             break
-        chosen, before = ascent.chosen, alpha
-        active, alpha = active[chosen], ascent.prior_precision
+        fewer, chosen = len(ascent.chosen) < len(alpha), ascent.chosen
+        step = np.log(ascent.prior_precision / alpha[chosen])
+        # Where it goes to and fro the expansion does not reach so far.
+        share *= 0.5 if step @ last[chosen] < 0 else 1.0
+        last = share * step
+        active, alpha = active[chosen], alpha[chosen] * np.exp(last)
         at = active, alpha, ascent.solution.mean
         mode = posterior_at_mode(problem, likelihood, *at, rough=newton.rough)
         likelihood = mode.likelihood
-        moved = np.abs(np.log(alpha / before[chosen])).max(initial=0.0)
-        if moved < newton.tol and len(alpha) == len(before):
+        if not fewer and np.abs(step).max(initial=0.0) < newton.tol:
             break
-        moments = _expansion(mode.posterior, model.products.count)
+        moments = _expansion(mode, count)
     if mode is None:
         mode = posterior_at_mode(problem, likelihood, active, alpha, mean)
     return _model_of(problem, mode)
 
 
-def _expansion(posterior: Posterior, count: float) -> Moments:
+def _expansion(mode: Mode, count: float) -> Moments:
     """The moments of the active functions in the expansion at their mode."""
-    root = np.sqrt(posterior.prior_precision)
-    factor = posterior.factor
+    posterior, seen = mode.posterior, mode.observations
+    root, factor = np.sqrt(posterior.prior_precision), posterior.factor
     total = root[:, None] * (factor @ np.swapaxes(factor, 1, 2)) * root
     gram = total - np.diag(posterior.prior_precision)
     target = combined_by_output(posterior.mean, total)
-    return Moments(gram, target, np.zeros(len(target)), count)
+    squares = np.sum(seen.row_weights * seen.target**2, axis=0)
+    return Moments(gram, target, squares, count)
 
 
 def _ascended(
