@@ -86,12 +86,17 @@ class SearchSettings:
     growth_steps: int = 2
     polish_steps: int = 10
     closing_steps: int = 50
-    # Newton steps from one mode to the next, where a likelihood is expanded there.
+    # Newton steps from one mode to the next, where a likelihood is expanded there; and
+    # modes, and the change of log α, at which closing ends.
     held_steps: int = 2
+    modes: int = 3
+    closing_modes: int = 20
+    closing_tol: float = 0.01
     # Actions of each kind that are refitted in the end, where an expansion may have
     # missed what they gain; and nats by which a deletion may be underrated.
     checked: int = 8
     doubt: float = 0.5
+    patience: int = 3  # of them in succession that do not gain, in turn
     roughness: float = 0.1  # nats by which an evidence at a rough mode may be wrong
     newton_tol: float = 0.1
 
@@ -133,10 +138,11 @@ class SearchModel:
 class _Newton:
     """How far Newton's method goes after a batch has joined."""
 
-    steps: int  # and modes
+    steps: int
     tol: float
-    noise_held: bool = False
+    modes: int = 1
     held: int = 1  # steps from one mode to the next
+    noise_held: bool = False
     rough: bool = True  # whether modes are found to a thousandth of a nat only
     price: float = 0.0  # nats that a function has to be worth
 
@@ -229,8 +235,8 @@ class BatchSearch:
             return replace(state, phase="closing" if more else after)
         if state.phase == "checking":
             # An action that gains may be the first of several.
-            again = gain > 0
-            return replace(state, phase="polishing" if again else "over", batch=1)
+            after = "polishing" if gain > settings.polish_gain * nats else "checking"
+            return replace(state, phase=after if gain > 0 else "over", batch=1)
         enough = settings.polish_gain if state.batch > 1 else 1.0
         if gain > enough * nats:
             return replace(state, batch=min(settings.batch, 2 * state.batch))
@@ -279,7 +285,8 @@ class BatchSearch:
         """Newton's method while functions may still join."""
         settings = self.settings
         steps = settings.polish_steps, settings.newton_tol
-        return _Newton(*steps, held=settings.held_steps, price=price)
+        by_modes = settings.modes, settings.held_steps
+        return _Newton(*steps, *by_modes, price=price)
 
     def _worth(self, problem: Problem) -> float:
         """Nats that a function has to be worth to stay.
@@ -312,8 +319,10 @@ class BatchSearch:
         """The model with all hyperparameters at their maximum, no function joining."""
         settings, worth = self.settings, self._worth(problem)
         steps = settings.closing_steps, self.tol
+        if not problem.likelihood.conjugate:
+            steps = settings.closing_modes, settings.closing_tol
         held = settings.held_steps
-        newton = _Newton(*steps, held=held, rough=False, price=worth)
+        newton = _Newton(*steps, steps[0], held, rough=False, price=worth)
         return _joined(problem, state.model, _NOTHING, newton)
 
     def _checked(self, problem: Problem, state: SearchState) -> SearchModel | None:
@@ -347,12 +356,19 @@ class BatchSearch:
 
         least = refit([], rough=False).log_evidence + nats
         gaining = []
-        for action in self._single_actions(problem, model, nats):
-            mode = refit([action], rough=True)
-            if mode.log_evidence > least - self.settings.roughness:
-                mode = refit([action], rough=False)
-            if mode.log_evidence > least:
-                gaining.append((mode.log_evidence, action, mode))
+        for actions in self._single_actions(problem, model, nats):
+            in_vain = 0
+            for action in actions:
+                mode = refit([action], rough=True)
+                if mode.log_evidence > least - self.settings.roughness:
+                    mode = refit([action], rough=False)
+                if mode.log_evidence > least:
+                    gaining.append((mode.log_evidence, action, mode))
+                    in_vain = 0
+                else:
+                    in_vain += 1
+                if in_vain == self.settings.patience:
+                    break
         if not gaining:
             return None
         best = max(gaining, key=lambda one: one[0])[2]
@@ -362,26 +378,26 @@ class BatchSearch:
 
     def _single_actions(
         self, problem: Problem, model: SearchModel, nats: float
-    ) -> Iterator[tuple[int, float]]:
-        """Functions, and the α to which they move, that may gain so much."""
+    ) -> Iterator[list[tuple[int, float]]]:
+        """Functions, and the α to which they move, that may gain so much: by kind."""
         settings, active = self.settings, model.active
         alpha, mean = model.prior_precision, model.mean
         variances, promise = model.posterior.variances, settings.polish_promise * nats
         loss = 0.5 * (mean**2 / variances + np.log(alpha * variances)).sum(axis=0)
-        for place in _best(-loss, settings.checked, -settings.doubt - nats):
-            yield int(active[place]), np.inf
+        leaving = _best(-loss, settings.checked, -settings.doubt - nats)
+        yield [(index, np.inf) for index in active[leaving].tolist()]
         s = np.maximum(1 - alpha * variances, TINY) / variances
         q = mean / variances
         target = problem.allowed(active, best_precision(s, q))
         gain = addition_gain(target, s, q) - addition_gain(alpha, s, q)
         gain[np.isinf(target)] = 0.0
-        for place in _best(gain, settings.checked, promise):
-            yield int(active[place]), float(target[place])
+        places = _best(gain, settings.checked, promise)
+        yield list(zip(active[places].tolist(), target[places], strict=True))
         stats = model.products.statistics(active, alpha, model.noise_precision)
         precision, gain = best_additions(problem, stats)
         gain[active] = 0.0
-        for index in _best(gain, settings.checked, promise):
-            yield int(index), float(precision[index])
+        places = _best(gain, settings.checked, promise)
+        yield list(zip(places.tolist(), precision[places], strict=True))
 
     def _batch(
         self,
@@ -478,7 +494,7 @@ def _from_mode_to_mode(
     mean[:, : len(model.active)] = model.mean
     share, last = 1.0, np.zeros(len(active))
     mode: Mode | None = None
-    for number in range(newton.steps):
+    for number in range(newton.modes):
         price = newton.price if number else 0.0
         held = replace(newton, steps=newton.held, price=price)
         at = active, alpha, model.noise_precision
@@ -492,13 +508,14 @@ def _from_mode_to_mode(
         last = share * step
         active, alpha = active[chosen], alpha[chosen] * np.exp(last)
         at = active, alpha, ascent.solution.mean
-        mode = posterior_at_mode(problem, likelihood, *at, rough=newton.rough)
-        likelihood = mode.likelihood
+        mode = posterior_at_mode(problem, likelihood, *at, rough=True)
+        likelihood, mean = mode.likelihood, mode.posterior.mean
         if not fewer and np.abs(step).max(initial=0.0) < newton.tol:
             break
         moments = _expansion(mode, count)
-    if mode is None:
-        mode = posterior_at_mode(problem, likelihood, active, alpha, mean)
+    if mode is None or not newton.rough:
+        at = active, alpha, mean
+        mode = posterior_at_mode(problem, likelihood, *at, rough=newton.rough)
     return _model_of(problem, mode)
 
 
