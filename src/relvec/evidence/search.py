@@ -90,14 +90,14 @@ class SearchSettings:
     # modes, and the change of log α, at which closing ends.
     held_steps: int = 2
     modes: int = 3
-    closing_modes: int = 20
+    closing_modes: int = 8
     closing_tol: float = 0.01
     # Actions of each kind that are refitted in the end, where an expansion may have
     # missed what they gain; and nats by which a deletion may be underrated.
     checked: int = 8
     doubt: float = 0.5
     patience: int = 3  # of them in succession that do not gain, in turn
-    roughness: float = 0.1  # nats by which an evidence at a rough mode may be wrong
+    roughness: float = 0.05  # nats by which an evidence at a rough mode may be wrong
     newton_tol: float = 0.1
 
 
@@ -235,8 +235,8 @@ class BatchSearch:
             return replace(state, phase="closing" if more else after)
         if state.phase == "checking":
             # An action that gains may be the first of several.
-            after = "polishing" if gain > settings.polish_gain * nats else "checking"
-            return replace(state, phase=after if gain > 0 else "over", batch=1)
+            again = "polishing" if problem.likelihood.conjugate else "closing"
+            return replace(state, phase=again if gain > 0 else "over", batch=1)
         enough = settings.polish_gain if state.batch > 1 else 1.0
         if gain > enough * nats:
             return replace(state, batch=min(settings.batch, 2 * state.batch))
@@ -360,7 +360,7 @@ class BatchSearch:
             in_vain = 0
             for action in actions:
                 mode = refit([action], rough=True)
-                if mode.log_evidence > least - self.settings.roughness:
+                if abs(mode.log_evidence - least) < self.settings.roughness:
                     mode = refit([action], rough=False)
                 if mode.log_evidence > least:
                     gaining.append((mode.log_evidence, action, mode))
