@@ -260,7 +260,7 @@ def test_a_gain_is_that_of_the_evidence(seed):
     """Of a function that joins at its best α."""
     problem = gaussian_problem(seed)
     products, (active, alpha), stats = begun(problem)
-    precision, gain = best_additions(problem, stats)
+    precision, gain = best_additions(stats, problem.least_precision)
     noise = problem.likelihood.noise_precision
     before = products.moments(active).solved(alpha, noise).log_evidence
     outside = np.setdiff1d(np.flatnonzero(gain > 0), active)
@@ -280,8 +280,8 @@ def test_a_gain_is_that_of_the_evidence(seed):
 def test_no_prior_is_broader_than_it_may_be(seed):
     problem = gaussian_problem(seed, max_prior_std=np.full(40, 0.1))
     _, _, stats = begun(problem)
-    precision, gain = best_additions(problem, stats)
-    free, more = best_additions(replace(problem, max_prior_std=None), stats)
+    precision, gain = best_additions(stats, problem.least_precision)
+    free, more = best_additions(stats, None)
 
     assert np.all(precision >= problem.least_precision)
     held = free < problem.least_precision
@@ -294,11 +294,11 @@ def test_what_is_rounding_gains_nothing(seed):
     """Its S is as likely wrong as right."""
     problem = gaussian_problem(seed)
     _, _, stats = begun(problem)
-    best = int(best_additions(problem, stats)[1].argmax())
+    best = int(best_additions(stats, problem.least_precision)[1].argmax())
     least = stats.least_sparsity.copy()
     least[0, best] = stats.sparsity[0, best]
 
-    gain = best_additions(problem, replace(stats, least_sparsity=least))[1]
+    gain = best_additions(replace(stats, least_sparsity=least), None)[1]
     assert gain[best] == 0.0
 
 
@@ -308,7 +308,7 @@ def test_improving_columns_are_those_of_the_model_and_those_that_gain(seed, bias
     problem = replace(gaussian_problem(seed), bias=bias)
     _, (active, _), stats = begun(problem)
     columns, found = improving_columns(problem, 1.0, 20.0)
-    gain = best_additions(problem, stats)[1]
+    gain = best_additions(stats, problem.least_precision)[1]
     inside = {*active, *np.flatnonzero(gain > 20.0), *([] if bias is None else [bias])}
     more, _ = improving_columns(problem, 4.0, 20.0)
 

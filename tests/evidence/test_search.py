@@ -92,7 +92,7 @@ def ended(problem, search=None, **begun):
 def gains(problem, model):
     """What every function would gain beside the model."""
     at = model.active, model.prior_precision, model.noise_precision
-    return best_additions(problem, model.products.statistics(*at))[1]
+    return best_additions(model.products.statistics(*at), problem.least_precision)[1]
 
 
 def batches_of(monkeypatch, problem, search=None):
@@ -120,7 +120,7 @@ def test_a_batch_is_of_functions_that_gain_and_are_unlike(monkeypatch, make, bat
     assert found
 
     for problem, model, columns, alpha in found:
-        precision, gain = best_additions(problem, statistics(model))
+        precision, gain = best_additions(statistics(model), problem.least_precision)
         assert len(set(columns)) == len(columns) <= batch
         assert not set(columns) & set(model.active)
         assert np.all(gain[columns] > 0)

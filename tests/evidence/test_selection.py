@@ -94,7 +94,7 @@ def test_a_column_within_the_span_of_the_active_ones_is_no_candidate():
     stats.sparsity[0, outside] = 0.5 * stats.least_sparsity[0, outside]
     stats.quality[0, outside] = 1e3
 
-    assert np.isinf(best_additions(case.problem, stats)[0][outside])
+    assert np.isinf(best_additions(stats, case.problem.least_precision)[0][outside])
 
 
 class TestChoose:

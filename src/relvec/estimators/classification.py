@@ -330,7 +330,9 @@ warm_start, memory_budget, random_state, verbose : object
         if self._learns_width:
             # One width for all, which all classes together have taught.
             family = class_family("mrvm1", labels)
-            learned = proposed_kernels(spec, family.encoded(rows, classes))
+            learned = proposed_kernels(
+                self._learning, spec, family.encoded(rows, classes)
+            )
             kernels = [learned] * len(kernels)
             fit_one = partial(fit_with_learned, self._fit_function(None))
         return fit_pairwise(

@@ -260,9 +260,8 @@ def improving_columns(
     noise, unit = temperature * seen.noise_precision, np.ones(1)
     if problem.likelihood.unit is not None:
         noise, unit = np.ones(1), np.sqrt([tempered(temperature, problem.n_sharing)])
-    scaled = unit[:, None] * target
-    stats = _given_model(active, alpha, noise, (cross, norms, scaled))
-    gain = best_additions(problem, stats)[1]
+    products = cross, norms, unit[:, None] * target
+    gain = gains_beside(active, alpha, noise, products, problem.least_precision)
     chosen = gain > promise * problem.n_sharing
     chosen[active] = True
     if problem.bias is not None:
@@ -280,21 +279,35 @@ def improving_columns(
     return columns, Moments(gram, target[:, columns], squares, count)
 
 
-def best_additions(problem: Problem, stats: CandidateStatistics) -> tuple[Array, Array]:
+def gains_beside(
+    active: Indices,
+    prior_precision: Array,
+    noise_precision: Array,
+    products: tuple[Array, Array, Array],
+    least_precision: Array | None = None,
+) -> Array:
+    """What each function gains beside a model, by the products that ``beside`` has."""
+    stats = _given_model(active, prior_precision, noise_precision, products)
+    return best_additions(stats, least_precision)[1]
+
+
+def best_additions(
+    stats: CandidateStatistics, least_precision: Array | None
+) -> tuple[Array, Array]:
     """The best α of every function that joins alone, and what it gains."""
     usable = (stats.least_sparsity < stats.sparsity).all(axis=0)
     S = np.where(usable, stats.sparsity, 1.0)
     Q = np.where(usable, stats.quality, 0.0)
-    precision = np.maximum(best_precision(S, Q), least_allowed(problem, stats))
+    precision = np.maximum(best_precision(S, Q), least_allowed(stats, least_precision))
     return precision, addition_gain(precision, S, Q)
 
 
-def least_allowed(problem: Problem, stats: CandidateStatistics) -> Array:
+def least_allowed(stats: CandidateStatistics, least_precision: Array | None) -> Array:
     """(M,) that rounding bears of α, or more if that is asked for."""
     borne = LEAST_PRIOR_SHARE * stats.noise_precision.max()
-    if problem.least_precision is None:
+    if least_precision is None:
         return np.full(stats.sparsity.shape[1], borne)
-    return np.maximum(problem.least_precision, borne)
+    return np.maximum(least_precision, borne)
 
 
 def best_precision(sparsity_out: Array, quality_out: Array) -> Array:

@@ -318,7 +318,7 @@ class BatchSearch:
             moved = np.arange(len(active)) == place
             yield active, np.where(moved, target, alpha), mean
         stats = model.products.statistics(active, alpha, model.noise_precision)
-        precision, gain = best_additions(problem, stats)
+        precision, gain = best_additions(stats, problem.least_precision)
         gain[active] = 0.0
         for index in _best(gain, settings.checked, 0.0):
             weights = np.column_stack([mean, np.zeros(len(mean))])
@@ -335,7 +335,7 @@ class BatchSearch:
         settings, products = self.settings, model.products
         at = model.active, model.prior_precision, model.noise_precision
         stats = products.statistics(*at)
-        precision, gain = best_additions(problem, stats)
+        precision, gain = best_additions(stats, problem.least_precision)
         gain[model.active] = 0.0
         if state.steps == 0 and self.start is not None and gain[self.start] > promise:
             batch = np.array([self.start])

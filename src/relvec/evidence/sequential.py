@@ -276,12 +276,12 @@ def _statistics(model: SearchModel) -> CandidateStatistics:
 def proposals(problem: Problem, model: SearchModel) -> Proposals:
     """What each function would gain by moving to its best α, all others fixed."""
     stats, active = _statistics(model), model.active
-    precision, gain = best_additions(problem, stats)
+    precision, gain = best_additions(stats, problem.least_precision)
     change = np.where(np.isfinite(precision), np.inf, 0.0)
     current = np.full(len(gain), np.inf)
     if len(active):
         current[active] = model.prior_precision
-        smallest = least_allowed(problem, stats)[active]
+        smallest = least_allowed(stats, problem.least_precision)[active]
         S = stats.sparsity[:, active]
         inside = _active_proposals(model.posterior, S, smallest)
         precision[active], gain[active], change[active] = inside

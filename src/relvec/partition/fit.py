@@ -16,10 +16,9 @@ from relvec.modelling import (
     calibrated,
     silent,
 )
-from relvec.partition.algorithms import Begun, LastSet
 from relvec.partition.settings import Partition
-from relvec.partition.size import PartitionSize, check_size
-from relvec.partition.source import HeldRows, Source
+from relvec.partition.sources import RowsInMemory, Source
+from relvec.partition.thesis import Begun, LastSet, PartitionSize, check_size
 
 _LEARN_FROM = 2000  # rows for the kernel's width, as many as a search looks at at once
 # Rows that stand for all: those that sets from several parts are fitted to, and those
@@ -38,7 +37,7 @@ def fit_partitioned(
     monitor: Monitor = silent,
 ) -> FittedModel:
     """The model of rows in memory."""
-    source = HeldRows.of(data, spec)
+    source = RowsInMemory.of(data, spec)
     given = int(data.rows.indices.max()) + 1  # equal rows are counted once
     if not isinstance(size, str):
         check_size(size, max(given, len(data)), spec.family.labels)

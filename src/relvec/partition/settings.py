@@ -7,17 +7,18 @@ from typing import Any, ClassVar
 from relvec.modelling import Specification
 from relvec.parameters import check_choice, check_count, check_flag, check_fraction
 from relvec.parametric import Parametric
-from relvec.partition.algorithms import (
+from relvec.partition.parts import Parts
+from relvec.partition.sources import Source
+from relvec.partition.thesis import (
     Begun,
     LastSet,
+    PartitionSize,
+    SetFits,
+    found_size,
     incremental,
     split_and_merge,
     working_set,
 )
-from relvec.partition.parts import Parts
-from relvec.partition.sets import SetFits
-from relvec.partition.size import PartitionSize, found_size
-from relvec.partition.source import Source
 
 # Rows that are drawn to find functions, where these are then weighed by all: the model
 # of as many takes some seconds.

@@ -7,7 +7,7 @@ from problems import gaussian_kernel
 
 from relvec import RVR, Adaptive
 from relvec.data import noisy_sinc
-from relvec.kernel_search import alternating
+from relvec.kernel_search import adaptive
 from relvec.kernels import Gaussian
 from relvec.modelling import fit_candidates
 
@@ -31,7 +31,7 @@ def test_the_precision_to_begin_with(monkeypatch, initial):
         fitted.append(fit_candidates(*args, **settings))
         return fitted[-1]
 
-    monkeypatch.setattr(alternating, "fit_candidates", watched)
+    monkeypatch.setattr(adaptive, "fit_candidates", watched)
     X, y = noisy_sinc(N, seed=0)
     learning = Adaptive(cycles=1, steps=1, initial_precision=initial)
     RVR(Gaussian(width=3.0), kernel_learning=learning).fit(X, y)

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from relvec import RVC, RVR, LengthScales, Status
-from relvec.kernel_search.reference import Reference
+from relvec.kernel_search.process import ProcessFit
 from relvec.kernel_search.trials import Trials
 
 
@@ -17,8 +17,11 @@ def wide_in_one(seed=0, n_rows=64):
     return X, mean + 0.1 * rng.standard_normal(n_rows)
 
 
-def products(n_rows=150):
-    """Which wide kernels describe best, and no single function of them does."""
+def products(n_rows=60):
+    """Which wide kernels describe best, and no single function of them does.
+
+    Rows are so few that one search is not enough.
+    """
     rng = np.random.default_rng(3)
     X = rng.standard_normal((n_rows, 4))
     y = X[:, 0] * X[:, 1] + X[:, 2] * X[:, 3]
@@ -26,30 +29,30 @@ def products(n_rows=150):
 
 
 def learned(monkeypatch, model, X, y):
-    """A fit, its reference, and each trial with what it began from."""
-    references, trials = [], []
-    of, tried = Reference.of, Trials.of
+    """A fit, its process, and each trial with what it began from."""
+    processes, trials = [], []
+    of, tried = ProcessFit.of, Trials.of
 
     def noted(given):
-        references.append(of(given))
-        return references[-1]
+        processes.append(of(given))
+        return processes[-1]
 
-    def noted_trial(self, scales, before=None, **limits):
-        trials.append((tried(self, scales, before, **limits), before))
+    def noted_trial(self, scales, before=None):
+        trials.append((tried(self, scales, before), before))
         return trials[-1][0]
 
-    monkeypatch.setattr(Reference, "of", staticmethod(noted))
+    monkeypatch.setattr(ProcessFit, "of", staticmethod(noted))
     monkeypatch.setattr(Trials, "of", noted_trial)
-    return model.fit(X, y), references[0], trials
+    return model.fit(X, y), processes[0], trials
 
 
-def test_of_models_that_fall_short_the_closest_to_the_process_is_taken(monkeypatch):
+def test_of_models_of_very_few_rows_the_closest_to_the_process_is_taken(monkeypatch):
     X, y = products()
-    model, reference, trials = learned(monkeypatch, RVR(), X, y)
-    distances = [reference.distance(trial) for trial, _ in trials]
+    model, process, trials = learned(monkeypatch, RVR(), X, y)
+    distances = [process.distance(trial) for trial, _ in trials]
     best = trials[int(np.argmin(distances))][0]
 
-    assert reference.surpasses(trials[0][0])
+    assert process.surpasses(trials[0][0])
     assert len(trials) == 3
     assert_allclose(model.predict(X), best.model.predictive(X).mean)
     assert model.score(X, y) > 0.8
@@ -58,24 +61,28 @@ def test_of_models_that_fall_short_the_closest_to_the_process_is_taken(monkeypat
 def test_beginnings_say_what_the_process_says(monkeypatch):
     """The more exactly, the less noise they are told of; and then there is as much."""
     X, y = products()
-    _, reference, trials = learned(monkeypatch, RVR(), X, y)
+    _, process, trials = learned(monkeypatch, RVR(), X, y)
     beginnings = [before for _, before in trials if before is not None]
-    distances = [reference.distance(before) for before in beginnings]
+    mean = process.mean
+    off = [each.predictor(process.trials.data.table) - mean for each in beginnings]
+    distances = [np.mean(each**2) / process.errors[0] for each in off]
 
     assert distances[1] < distances[0] < 0.2
     assert trials[0][1] is None
     for before in beginnings:
-        assert_allclose(before.model.fit.likelihood.noise_variance, reference.errors)
+        assert_allclose(before.fit.likelihood.noise_variance, process.errors)
 
 
 def test_classes_that_no_single_function_tells_apart(monkeypatch):
-    """A plane across many features."""
+    """A plane across many features: a search from nothing finds none, and stays so."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((300, 20))
     y = X @ rng.standard_normal(20) > 0
     model, _, trials = learned(monkeypatch, RVC(), X[:200], y[:200])
 
-    assert trials[0][0].status is Status.CONVERGED
+    assert trials[0][0].status is Status.EMPTY
+    assert len(trials) == 3
+    assert model.status_ is Status.CONVERGED
     assert model.score(X[200:], y[200:]) > 0.75
 
 
@@ -94,11 +101,11 @@ def test_errors_count_what_differs_among_equal_rows(monkeypatch):
     rng = np.random.default_rng(0)
     X = np.repeat(np.linspace(-3, 3, 30), 10)[:, None]
     y = np.sin(X[:, 0]) + 0.5 * rng.standard_normal(300)
-    _, reference, trials = learned(monkeypatch, RVR(), X, y)
+    _, process, trials = learned(monkeypatch, RVR(), X, y)
 
-    assert 0.2 < reference.errors[0] < 0.33
+    assert 0.2 < process.errors[0] < 0.33
     assert len(trials) == 3  # 30 rows that differ are very few
-    assert not reference.surpasses(trials[0][0]) or reference.n_rows <= 60
+    assert not process.surpasses(trials[0][0]) or process.n_different <= 60
 
 
 @pytest.mark.parametrize(("rows_per_scale", "by_feature"), [(30, True), (4, False)])

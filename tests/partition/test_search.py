@@ -21,7 +21,7 @@ from relvec.modelling import (
     class_family,
     maximised,
 )
-from relvec.partition.weighing import weighed
+from relvec.partition.search import fit_to_sums
 
 N_ROWS = 150
 KINDS = ["regression", "two classes", "probit", "softmax"]
@@ -57,7 +57,7 @@ def some_rows(spec, data):
 
 def found_by(spec, data, start, at=PARTS):
     candidates = Candidates.of(spec.kernels, spec.centres, data.rows, bias=True)
-    return weighed(spec, Cut(data, at), candidates, data, start=start)
+    return fit_to_sums(spec, Cut(data, at), candidates, data, start=start)
 
 
 @pytest.fixture(scope="module", params=KINDS)
