@@ -11,6 +11,7 @@ from relvec.evidence.base import (
     WarmStart,
     largest_predictor,
 )
+from relvec.evidence.fixed_point import EM, MacKay, Variational
 from relvec.evidence.maximise import Continued, Limits, maximise
 from relvec.evidence.multiclass import Mrvm2, PrecisionOfEach, PublishedMrvm1
 from relvec.evidence.sequential import Sequential
@@ -25,7 +26,6 @@ from relvec.evidence.solvers import (
     settled,
     solved,
 )
-from relvec.evidence.updates import EM, MacKay, Variational
 
 __all__ = [
     "EM",

@@ -8,10 +8,9 @@ import numpy as np
 
 from relvec.chance import generator
 from relvec.evidence.base import Hyperprior, Problem, WarmStart
-from relvec.evidence.fixed_point import FixedPoint
+from relvec.evidence.fixed_point import FixedPoint, Gammas, MacKay
 from relvec.evidence.mode import Mode, check_few, log_evidence, posterior_at_mode
 from relvec.evidence.solvers import Search, Solver
-from relvec.evidence.updates import Gammas, MacKay
 from relvec.likelihoods import Gaussian, Likelihood, PseudoObservations
 from relvec.linalg import cholesky
 from relvec.parameters import (

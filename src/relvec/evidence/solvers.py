@@ -20,16 +20,19 @@ from relvec.evidence.base import (
     as_hyperprior,
 )
 from relvec.evidence.fixed_point import (
+    EM,
     FixedPoint,
+    Held,
+    MacKay,
+    NoiseRows,
+    Variational,
     check_noise_from,
-    noise_rows,
 )
 from relvec.evidence.maximise import Continued, Limits, maximise
 from relvec.evidence.mode import posterior_at_mode, predictor_variances
 from relvec.evidence.search import BatchSearch
 from relvec.evidence.sequential import Sequential
 from relvec.evidence.subsampling import SubsampledSearch
-from relvec.evidence.updates import EM, Held, MacKay, Variational
 from relvec.likelihoods.student_t import ScaleMixture
 from relvec.parameters import (
     as_min_vectors,
@@ -351,7 +354,7 @@ class TopDown(Solver):
             update,
             tol=search.tol,
             noise_interval=self.noise_interval,
-            noise_rows=noise_rows(self.noise_from, problem, search.seed),
+            noise_rows=NoiseRows.of(self.noise_from, problem, search.seed),
             deadline=search.deadline,
         )
         polish = self._own_objective is None if self.polish is None else self.polish
