@@ -272,7 +272,6 @@ def _with_known(part: Subproblem, known: _Known) -> Subproblem:
     begun = replace(
         part.problem,
         likelihood=whole.likelihood,
-        n_distinct=whole.design.shape[1],
         **_of_columns(whole, columns),
     )
     return replace(part, problem=begun)
