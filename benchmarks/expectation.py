@@ -9,7 +9,7 @@ from scipy.linalg import cho_factor, cho_solve
 from sklearn.metrics.pairwise import pairwise_kernels
 
 from relvec.likelihoods import MultinomialProbit
-from relvec.likelihoods.multinomial_probit import class_probabilities, contrasts
+from relvec.likelihoods.multinomial import class_probabilities, contrasts
 
 N_STEPS = 100
 

@@ -436,7 +436,7 @@ class Matched(Laplace):
         from relvec.evidence import Problem
         from relvec.evidence.mode import posterior_at_mode
         from relvec.likelihoods import MatchedProbit
-        from relvec.likelihoods.multinomial_probit import contrasts
+        from relvec.likelihoods.multinomial import contrasts
 
         inside = np.flatnonzero(alpha < NEVER / 10)
         code = contrasts(self.likelihood.n_classes)

@@ -26,7 +26,7 @@ from relvec.evidence.mode import posterior_at_mode
 from relvec.evidence.search import BatchSearch, SearchSettings
 from relvec.evidence.sequential import model_at, proposals, with_precision
 from relvec.likelihoods import Bernoulli, Gaussian, MatchedProbit
-from relvec.likelihoods.multinomial_probit import contrasts
+from relvec.likelihoods.multinomial import contrasts
 
 SEARCHES = {
     "sequential": Sequential(tol=1e-6),

@@ -12,7 +12,7 @@ from relvec.design import DenseDesign
 from relvec.evidence import Problem
 from relvec.evidence.mode import posterior_at_mode
 from relvec.likelihoods import MatchedProbit, MultinomialProbit
-from relvec.likelihoods.multinomial_probit import contrasts
+from relvec.likelihoods.multinomial import contrasts
 from relvec.likelihoods.probit_integrals import orthant
 
 N_CLASSES = 3

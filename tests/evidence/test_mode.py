@@ -14,7 +14,7 @@ from relvec.evidence import Problem
 from relvec.evidence.mode import posterior_at_mode
 from relvec.evidence.sequential import Sequential
 from relvec.likelihoods import Bernoulli, Gaussian, MultinomialProbit
-from relvec.likelihoods.multinomial_probit import contrasts
+from relvec.likelihoods.multinomial import contrasts
 
 
 @pytest.mark.parametrize("n_outputs", [1, 2])

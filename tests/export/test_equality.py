@@ -5,7 +5,7 @@ import pytest
 from export.instances import INSTANCES
 from export.measures import known, plan
 from export.runners import by_c, by_onnx, by_python, missing
-from relvec.export.evaluation import evaluated
+from relvec.export.expressions import evaluated
 
 PRECISIONS = ["float64", "float32"]
 

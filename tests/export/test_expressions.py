@@ -12,9 +12,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from export.runners import by_c, by_onnx, by_python, missing
 from relvec.export import expressions as ex
-from relvec.export.evaluation import evaluated
+from relvec.export.expressions import Program, evaluated
 from relvec.export.plan import Plan, SelfTest
-from relvec.export.program import Program
 
 N_FEATURES, N_ROWS = 3, 5
 ROWS = np.random.default_rng(0).standard_normal((N_ROWS, N_FEATURES))

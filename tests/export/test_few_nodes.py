@@ -9,8 +9,8 @@ from numpy.testing import assert_allclose
 from export.instances import classes, classifier, fit
 from export.runners import by_onnx
 from relvec import LSSVC, RVC
-from relvec.export.evaluation import evaluated
-from relvec.export.onnx_file import onnx_model
+from relvec.export.expressions import evaluated
+from relvec.export.onnx_graph import onnx_model
 from relvec.export.plan import Plan
 from relvec.modelling.families import Doubt
 

@@ -14,7 +14,7 @@ from export.measures import rows_about, said
 from export.runners import by_c, by_onnx, compiled, loaded, missing, ran
 from relvec import LSSVR, RVC, RVR, Softmax
 from relvec.export import to_c, to_onnx, to_python
-from relvec.export.evaluation import evaluated
+from relvec.export.expressions import evaluated
 from relvec.export.plan import Plan
 from relvec.kernels import Laplacian, Polynomial
 

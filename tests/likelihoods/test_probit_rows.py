@@ -6,10 +6,9 @@ from numpy.testing import assert_allclose
 from problems import drawn, other_classes, read_only
 
 from relvec.likelihoods import MatchedProbit, MultinomialProbit
-from relvec.likelihoods.comparisons import Comparisons
-from relvec.likelihoods.multinomial_probit import contrasts
+from relvec.likelihoods.multinomial import contrasts
 from relvec.likelihoods.probit_integrals import orthant
-from relvec.likelihoods.probit_rows import CavityRows, ProbitRows
+from relvec.likelihoods.probit_rows import CavityRows, Comparisons, ProbitRows
 
 C = contrasts(4)
 Y = read_only(C[[3, 1, 0, 1, 2, 3, 1, 0, 2]])

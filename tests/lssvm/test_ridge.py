@@ -6,8 +6,13 @@ import pytest
 from relvec.basis import Group
 from relvec.kernels import Gaussian
 from relvec.lssvm.dual import DualSystem
-from relvec.lssvm.landmarks import cholesky_pivots, landmark_pivots, uniform_pivots
-from relvec.lssvm.ridge import FeatureRows, Ridge
+from relvec.lssvm.ridge import (
+    FeatureRows,
+    Ridge,
+    cholesky_pivots,
+    landmark_pivots,
+    uniform_pivots,
+)
 from relvec.modelling import in_arrays
 
 KERNEL = Gaussian(1.5)

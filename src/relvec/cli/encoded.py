@@ -18,8 +18,7 @@ from relvec.cli.exits import Problem, listed
 from relvec.cli.models import Model
 from relvec.cli.onnx_names import renamed
 from relvec.export import register_converters
-from relvec.export.onnx_file import SELF_TEST
-from relvec.export.onnx_graph import OPSET
+from relvec.export.onnx_graph import OPSET, SELF_TEST
 from relvec.model_file import write_whole
 from relvec.parameters import optional_module
 from relvec.report.scores import predicted

@@ -1,13 +1,12 @@
-"""Converters for skl2onnx, so that whole pipelines convert as their users expect."""
+"""Converters for skl2onnx, so that it can convert pipelines with our estimators."""
 
 from typing import Any
 
 import numpy as np
 
 from relvec.estimators import LSSVC, LSSVR, RVC, RVR
-from relvec.export.errors import ExportError
-from relvec.export.onnx_file import tensor
-from relvec.export.onnx_graph import OPSET, Graph
+from relvec.export.expressions import ExportError
+from relvec.export.onnx_graph import OPSET, Graph, tensor
 from relvec.export.plan import Plan
 from relvec.parameters import optional_module
 

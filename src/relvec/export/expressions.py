@@ -1,21 +1,28 @@
-"""Values that a model computes for one row, made of a few operations.
+"""Programs: what a model computes for one row, as a graph of expressions.
 
-A value has the shape that it has for a single row; rows are implied. Where all operands
-are constants a result is one as well, so what does not depend on the row is computed
-once, in double precision.
+A model is translated into such a graph once; ONNX, C and Python are renderings of it.
+An expression has the shape that it has for a single row. If all operands are constants,
+the result is a constant, computed once in double precision.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from relvec.basis import blocks
 from relvec.typing import AnyArray, Array
+
+
+class ExportError(ValueError):
+    """A model has no form in the language asked for; the message says why."""
+
 
 Shape = tuple[int, ...]
 
-# As in ``relvec.kernels.distances``, whose squares these are to agree with.
+# As in ``relvec.kernels.stationary``, whose squares these are to agree with.
 _MANY_FEATURES, _SMALL_SQUARE = 12, 250.0
 
 # Element by element, after numpy; shapes are broadcast.
@@ -348,3 +355,149 @@ def _reduced(op: str, operand: Expression, axis: int) -> Expression:
     place = axis % len(operand.shape)
     shape = (*operand.shape[:place], *operand.shape[place + 1 :])
     return Expression(op, (operand,), shape, np.array(place))
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """Named outputs of a row; of classes, the labels of the first of them."""
+
+    row: Expression
+    outputs: Mapping[str, Expression]
+    labels: AnyArray | None = None
+
+    @classmethod
+    def of(
+        cls, row: Expression, outputs: Mapping[str, Expression], labels: Any = None
+    ) -> "Program":
+        """In which what is computed twice is one value."""
+        whole = cls(row, outputs, labels)
+        same: dict[int, Expression] = {}
+        known: dict[tuple[Any, ...], Expression] = {}
+        for one in whole:
+            operands = tuple(same[id(each)] for each in one.operands)
+            value = None if one.value is None else one.value.tobytes()
+            key = (one.op, tuple(map(id, operands)), one.shape, value)
+            fresh = replace(one, operands=operands)
+            same[id(one)] = known.setdefault(key, fresh)
+        each = {name: same[id(output)] for name, output in outputs.items()}
+        return cls(same[id(row)], each, labels)
+
+    @property
+    def written_out(self) -> "Program":
+        """The same for a language that knows no value by its name."""
+        made: dict[int, Expression] = {}
+        for one in self:
+            operands = tuple(made[id(each)] for each in one.operands)
+            short = one.op == "shortened"
+            made[id(one)] = operands[0] if short else replace(one, operands=operands)
+        each = {name: made[id(output)] for name, output in self.outputs.items()}
+        return Program(made[id(self.row)], each, self.labels)
+
+    @property
+    def n_features(self) -> int:
+        """Of a row."""
+        return self.row.shape[0]
+
+    def __iter__(self) -> Iterator[Expression]:
+        """All values, each after those it is made of."""
+        seen: dict[int, Expression] = {id(self.row): self.row}
+        yield self.row
+        for output in self.outputs.values():
+            yield from _in_order(output, seen)
+
+
+def _in_order(last: Expression, seen: dict[int, Expression]) -> Iterator[Expression]:
+    """A value after all that it is made of, none of them twice."""
+    waiting = [last]
+    while waiting:
+        one = waiting[-1]
+        missing = [each for each in one.operands if id(each) not in seen]
+        waiting.extend(missing)
+        if not missing:
+            waiting.pop()
+            if id(one) not in seen:
+                seen[id(one)] = one
+                yield one
+
+
+def evaluated(
+    program: Program, X: AnyArray, kind: type = np.float64
+) -> dict[str, AnyArray]:
+    """Outputs by name, of rows (n, n_features)."""
+    program = program.written_out
+    widest = max(one.size for one in program)
+    parts = [_of_block(program, X[rows], kind) for rows in blocks(len(X), widest)]
+    return {
+        name: np.concatenate([part[name] for part in parts]) for name in program.outputs
+    }
+
+
+def _of_block(program: Program, X: AnyArray, kind: type) -> dict[str, AnyArray]:
+    found: dict[int, AnyArray] = {}
+    with np.errstate(all="ignore"):
+        for one in program:
+            operands = [found[id(each)] for each in one.operands]
+            found[id(one)] = _applied(one, operands, X, kind)
+    return {
+        name: np.broadcast_to(found[id(one)], (len(X), *one.shape))
+        for name, one in program.outputs.items()
+    }
+
+
+def _squared_distances(rows: AnyArray, centres: AnyArray) -> AnyArray:
+    """As the target languages have them, in their precision."""
+    if not is_expanded(centres):
+        return np.sum((rows[:, None] - centres) ** 2, axis=2)
+    squares = np.sum(rows * rows, axis=1)[:, None] - 2 * (rows @ centres.T)
+    return np.maximum(squares + np.sum(centres * centres, axis=1), 0)
+
+
+def _applied(one: Expression, operands: list[Any], X: AnyArray, kind: type) -> AnyArray:
+    """A value for all rows; constants are without their axis."""
+    if one.op in ELEMENTWISE:
+        return ELEMENTWISE[one.op](*operands)
+    if one.op in REDUCTIONS:
+        return REDUCTIONS[one.op](operands[0], axis=int(one.number) + 1)
+    if one.op == "concatenate":
+        full = [(len(X), *each.shape) for each in one.operands]
+        each = [np.broadcast_to(*pair) for pair in zip(operands, full, strict=True)]
+        return np.concatenate(each, axis=-1)
+    if one.op == "squared_distances":
+        return _squared_distances(*operands)
+    others: dict[str, Callable[[], AnyArray]] = {
+        "input": lambda: X.astype(kind),
+        "constant": lambda: one.number.astype(kind),
+        "matmul": lambda: operands[0] @ operands[1],
+        "take": lambda: operands[0][..., one.number],
+        "wider": lambda: np.expand_dims(operands[0], int(one.number) + 1),
+    }
+    return others[one.op]()
+
+
+_ATOM = re.compile(r"\w+(\[[^][]*\])?|-?[\d.]+(e[+-]?\d+)?f?")  # name, entry, number
+
+
+def bracketed(text: str) -> str:
+    """A term that may be an operand of anything."""
+    return text if _ATOM.fullmatch(text) or _is_call(text) else f"({text})"
+
+
+def bare(text: str) -> str:
+    """A term without brackets around all of it."""
+    return text[1:-1] if text.startswith("(") and _closes_last(text) else text
+
+
+def _is_call(text: str) -> bool:
+    """Whether a term is a function and all the rest in its brackets."""
+    name, _, rest = text.partition("(")
+    return name.replace(".", "").isidentifier() and _closes_last(f"({rest}")
+
+
+def _closes_last(text: str) -> bool:
+    """Whether the bracket that a text begins with is closed at its end."""
+    depth = 0
+    for place, sign in enumerate(text):
+        depth += (sign == "(") - (sign == ")")
+        if depth == 0:
+            return place == len(text) - 1
+    return False

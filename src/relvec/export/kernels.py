@@ -1,15 +1,22 @@
-"""Kernels as expressions: their values between a row and the centres of functions."""
+"""Kernels and basis functions as expressions of a row and some centres.
+
+Features are measured from an origin among the centres before anything else is done:
+far from zero, single precision has no digits left for differences. A scaler before the
+model is merged into the length scales of the kernel.
+"""
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import singledispatch
 from typing import Any
 
 import numpy as np
 from scipy.special import gammaln
 
+from relvec.basis import Basis, Group
 from relvec.estimators.kernels import Pairwise
-from relvec.export.errors import ExportError
 from relvec.export.expressions import (
+    ExportError,
     Expression,
     at_least,
     at_most,
@@ -20,10 +27,11 @@ from relvec.export.expressions import (
     power,
     sqrt,
     squared,
+    squared_distances,
 )
-from relvec.export.pairs import Pairs
 from relvec.kernels import (
     Checked,
+    Columns,
     CompactMatern,
     Constant,
     Gaussian,
@@ -41,9 +49,138 @@ from relvec.kernels import (
     Sum,
     Taper,
 )
-from relvec.kernels.mixture import Mixture
-from relvec.kernels.radial import Radial
-from relvec.kernels.tapers import TAPERS
+from relvec.kernels.base import chosen_columns
+from relvec.kernels.combinations import Mixture
+from relvec.kernels.compact import TAPERS
+from relvec.kernels.stationary import Radial
+from relvec.kernels.varying import Varying
+from relvec.typing import Array
+
+
+@dataclass(frozen=True, eq=False)
+class Scaling:
+    """(x − shift)/scale of every feature, before a model sees it."""
+
+    shift: Array  # (d,)
+    scale: Array  # (d,)
+
+    @classmethod
+    def none(cls, n_features: int) -> "Scaling":
+        """That leaves features as they are."""
+        return cls(np.zeros(n_features), np.ones(n_features))
+
+    def after(self, first: "Scaling") -> "Scaling":
+        """Of what another has scaled before."""
+        shift = first.shift + self.shift * first.scale
+        return Scaling(shift, first.scale * self.scale)
+
+    def undone(self, rows: Array) -> Array:
+        """Rows as they were before."""
+        return rows * self.scale + self.shift
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """A row x and centres z, or the row and itself."""
+
+    given: Expression  # (d,) the row as it comes
+    row: Expression  # (d,) less the origin, not scaled
+    origin: Array  # (d,)
+    scaling: Scaling
+    centres: Array | None  # (n, d) scaled; None for the row itself
+
+    @property
+    def n_features(self) -> int:
+        """That are seen."""
+        return len(self.origin)
+
+    def beside(self, centres: Any) -> "Pairs":
+        """The same row beside other centres."""
+        return replace(self, centres=np.asarray(centres, dtype=np.float64))
+
+    def itself(self) -> "Pairs":
+        """The row beside itself."""
+        return replace(self, centres=None)
+
+    def narrowed(self, columns: Any) -> "Pairs":
+        """Some features alone; all for None."""
+        if columns is None:
+            return self
+        chosen = chosen_columns(columns, self.n_features)
+        return Pairs(
+            self.given.take(chosen),
+            self.row.take(chosen),
+            self.origin[chosen],
+            Scaling(self.scaling.shift[chosen], self.scaling.scale[chosen]),
+            None if self.centres is None else self.centres[:, chosen],
+        )
+
+    def differences(self, length_scale: Any = 1.0) -> Expression:
+        """(x − z)/ℓ (n, d), by one ℓ, one for each feature, or for each centre too."""
+        if self.centres is None:
+            return constant(np.zeros((1, self.n_features)))
+        ell = np.asarray(length_scale, dtype=np.float64)
+        rate = 1 / (self.scaling.scale * ell)
+        if ell.ndim > 1:
+            return (self.row.wider(0) - self._places) * rate
+        return (self.row * rate).wider(0) - self._places * rate
+
+    def turns(self, period: Any) -> Expression:
+        """(x − z)/p (n, d) less whole periods, of which no digits are lost far away."""
+        if self.centres is None:
+            return self.differences()
+        wide = np.broadcast_to(period * self.scaling.scale, (self.n_features,))
+        row = elementwise("remainder", self.given, wide) * (1 / wide)
+        places = np.fmod(self.scaling.undone(self.centres), wide)
+        return row.wider(0) - places / wide
+
+    def squares(self, length_scale: Any = 1.0, *, exact: bool = False) -> Expression:
+        """‖(x − z)/ℓ‖² (n,); ``exact`` also for those nearly the same."""
+        ell = np.asarray(length_scale, dtype=np.float64)
+        if self.centres is None or ell.ndim > 1 or exact:
+            return squared(self.differences(ell)).sum()
+        rate = 1 / (self.scaling.scale * ell)
+        return squared_distances(self.row * rate, self._places * rate)
+
+    @property
+    def _places(self) -> Array:
+        """The centres less the origin, not scaled: (n, d).
+
+        Not by way of the features as they were given, far from zero perhaps, where
+        digits would be lost that a scaler has saved.
+        """
+        assert self.centres is not None
+        return self.centres * self.scaling.scale + (self.scaling.shift - self.origin)
+
+    def products(self) -> Expression:
+        """xᵀz (n,)."""
+        if self.centres is None:
+            return (self.seen() * self.seen()).sum().wider(0)
+        at_origin = (self.origin - self.scaling.shift) / self.scaling.scale
+        slopes = matmul(self.row, (self.centres / self.scaling.scale).T)
+        return slopes + self.centres @ at_origin
+
+    def seen(self) -> Expression:
+        """The row as the kernel sees it, (d,)."""
+        scale = self.scaling.scale
+        return self.row * (1 / scale) + (self.origin - self.scaling.shift) / scale
+
+    def others(self) -> Expression:
+        """The centres as the kernel sees them, (n, d)."""
+        return self.seen().wider(0) if self.centres is None else constant(self.centres)
+
+
+def origin_of(centres: Array) -> Array:
+    """A point among centres (n, d), one that single precision can hold.
+
+    Zero, where it is among them already.
+    """
+    if len(centres) == 0:
+        return np.zeros(centres.shape[1])
+    middle, width = centres.mean(axis=0), centres.std(axis=0)
+    single = np.asarray(middle, dtype=np.float32).astype(np.float64)
+    return np.where(np.abs(middle) > width, single, 0.0)
+
 
 _TINY = 1e-30  # beside which a sum of features or a norm counts as zero
 # Steps of the rule for Matérn kernels, by the width of the narrowest integrand, that of
@@ -132,7 +269,7 @@ def _(kernel: Matern, squares: Expression) -> Expression:
 
 
 def _half_integer(nu: float, squares: Expression) -> Expression:
-    """By the recurrence of ``relvec.kernels.bessel``, whose terms are below one."""
+    """By the recurrence of ``relvec.kernels.stationary``, whose terms are below one."""
     z = at_most(sqrt(squares * (2 * nu)), _LARGEST_DISTANCE)
     lower = exp(-z)
     if nu == 0.5:
@@ -293,3 +430,52 @@ _PROCESSES: dict[str, Callable[[Any, Pairs], Expression]] = {
     "Product": lambda k, pairs: of_process(k.k1, pairs) * of_process(k.k2, pairs),
     "Exponentiation": lambda k, pairs: power(of_process(k.kernel, pairs), k.exponent),
 }
+
+
+@dataclass(frozen=True, eq=False)
+class FunctionValues:
+    """φ(x) of all functions of a model, kernel by kernel."""
+
+    parts: list[tuple[slice, Expression]]
+    bias: bool
+
+    @classmethod
+    def of(cls, basis: Basis, pairs: Pairs) -> "FunctionValues":
+        """Of a row."""
+        each = zip(basis.parts, basis.groups, strict=True)
+        parts = [(place, _of_group(group, pairs)) for place, group in each if group]
+        return cls(parts, basis.bias)
+
+    def times(self, matrix: Array) -> Expression:
+        """φ(x)ᵀ times (n, m)."""
+        total = constant(matrix[0] if self.bias else np.zeros(matrix.shape[1]))
+        for place, part in self.parts:
+            total = matmul(part, matrix[place]) + total
+        return total
+
+    def squares(self, matrix: Array) -> Expression:
+        """‖φ(x)ᵀM‖², for M (n, m)."""
+        return squared(self.times(matrix)).sum()
+
+
+@singledispatch
+def _of_group(group: Any, pairs: Pairs) -> Expression:
+    raise ExportError(f"functions of type {type(group).__name__} cannot be exported")
+
+
+@_of_group.register
+def _(group: Group, pairs: Pairs) -> Expression:
+    if isinstance(group.kernel, Columns):
+        return pairs.narrowed(group.centres).seen()
+    if group.centres.dtype == object:
+        raise ExportError(
+            "the model is one of objects, which only its own kernel understands: ship "
+            "it by joblib"
+        )
+    return values(group.kernel, pairs.beside(group.centres))
+
+
+@_of_group.register
+def _(group: Varying, pairs: Pairs) -> Expression:
+    seen = pairs.beside(group.centres).narrowed(group.kernel.columns)
+    return of_squares(group.kernel, seen.squares(group.scales))

@@ -1,4 +1,4 @@
-"""A program as a function of numpy alone."""
+"""A program as a Python function that needs numpy only."""
 
 from base64 import b64encode
 from collections import Counter
@@ -6,10 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from relvec.export.brackets import bare, bracketed
-from relvec.export.expressions import Expression, is_expanded
+from relvec.export.expressions import Expression, Program, bare, bracketed, is_expanded
 from relvec.export.plan import Plan
-from relvec.export.program import Program
 from relvec.typing import AnyArray
 
 _BINARY = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/", "matmul": "@"}

@@ -25,7 +25,7 @@ from scipy.linalg import cho_solve, cholesky
 
 from relvec.kernel_learning.own_scales import ScalePrior
 from relvec.kernel_learning.scales import Range, lowest
-from relvec.kernels.radial import Radial
+from relvec.kernels.stationary import Radial
 from relvec.kernels.varying import Varying
 from relvec.linalg import cholesky_and_inverse
 from relvec.typing import AnyArray, Array

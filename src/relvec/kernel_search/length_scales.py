@@ -10,7 +10,7 @@ from relvec.basis import Basis, Functions
 from relvec.chance import generator
 from relvec.kernel_learning import Observations, Range, ScalableBasis, WeightBound
 from relvec.kernels import Checked, Columns, Kernel
-from relvec.kernels.radial import Radial
+from relvec.kernels.stationary import Radial
 from relvec.kernels.varying import Varying
 from relvec.modelling import FittedModel, TrainingSet
 from relvec.typing import AnyArray, Array

@@ -1,17 +1,220 @@
-"""What a kernel is: a function of two sets of rows."""
+"""What a kernel is: a function of two sets of rows, with checked parameters.
+
+Compact kernels return sparse matrices of the pairs of rows closer than 1. Nothing of
+the size of all pairs is allocated: one feature is sorted, a few are searched with a
+tree, and many are compared in blocks.
+"""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from numbers import Real
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
+from scipy.sparse import coo_array, csc_array, csr_array, vstack
+from scipy.spatial import cKDTree
+from scipy.spatial.distance import cdist
 
 from relvec import kernels
-from relvec.kernels.checks import check_columns, checked_rows, chosen_columns
-from relvec.kernels.sparse import on_pattern
+from relvec.linalg import SQUARABLE
 from relvec.parametric import Parametric
 from relvec.typing import AnyArray, Array, Indices
+
+# One number, or one for every feature.
+Scale: TypeAlias = float | Sequence[float] | AnyArray
+
+
+def check_scale(name: str, value: Any) -> None:
+    """A positive number, or one for every feature; None is for the caller to refuse."""
+    try:
+        scales = np.asarray(value)
+    except ValueError:
+        scales = np.empty((0, 0))
+    numbers = scales.dtype.kind in "fiu" and scales.ndim <= 1 and scales.size > 0
+    if not numbers or not np.all((scales > 0) & np.isfinite(scales)):
+        raise ValueError(f"{name} must be positive and finite; got {value!r}")
+
+
+def feature_scales(name: str, value: Any, n_features: int) -> Array:
+    """The number, or the numbers of all features that the kernel sees."""
+    scales = np.asarray(value, dtype=np.float64)
+    if scales.ndim and len(scales) != n_features:
+        raise ValueError(
+            f"{name} has {len(scales)} entries and the kernel sees {n_features} "
+            "features: give one number, or one for every feature"
+        )
+    return scales
+
+
+def check_columns(columns: Any) -> None:
+    """A slice, or a list of indices or flags; None is all features."""
+    if columns is None or isinstance(columns, slice):
+        return
+    try:
+        chosen = np.asarray(columns)
+    except ValueError:
+        chosen = np.empty(0)
+    if chosen.ndim != 1 or chosen.dtype.kind not in "iub" or len(chosen) == 0:
+        raise ValueError(
+            "columns must be None, a slice, or a list of feature numbers or of flags, "
+            f"such as [0, 2]; got {columns!r}"
+        )
+
+
+def chosen_columns(columns: Any, n_features: int) -> Indices:
+    """Indices of the features that the kernel sees, of so many."""
+    index = columns if isinstance(columns, slice) else np.asarray(columns)
+    try:
+        chosen = np.arange(n_features)[index]
+    except IndexError:
+        msg = f"columns is {columns!r}, which does not fit {n_features} features"
+        raise ValueError(msg) from None
+    if len(chosen) == 0 or len(np.unique(chosen)) < len(chosen):
+        raise ValueError(
+            f"columns is {columns!r}, which of {n_features} features must choose at "
+            "least one, and none twice"
+        )
+    return chosen
+
+
+def checked_rows(name: str, rows: Any) -> Array:
+    """Rows in double precision; whether they are finite is not looked at."""
+    array = np.asarray(rows)
+    if array.ndim != 2 or array.dtype.kind not in "fiub":
+        raise ValueError(
+            f"{name} must be a dense array of rows, (n_rows, n_features), of real "
+            f"numbers; got shape {array.shape} of type {array.dtype}"
+        )
+    return array.astype(np.float64, copy=False)
+
+
+# Beyond, cells have too many neighbours to be worth a tree.
+_FEW_FEATURES = 6
+_BLOCK_ENTRIES = 2_000_000  # 16 MB at a time, as in ``basis``
+# Distances of exactly 1 do not count.
+_BELOW_ONE = float(np.nextafter(1, 0))
+
+
+def close_distances(X: Array, Z: Array) -> Any:
+    """‖x − z‖ for all pairs below 1, zeros included, in canonical form."""
+    if X.shape[1] == 1:
+        return _from_windows(X[:, 0], Z[:, 0])
+    if _suits_tree(X, Z):
+        return _from_tree(X, Z)
+    return _from_blocks(X, Z)
+
+
+def count_close(X: Array, Z: Array) -> int:
+    """How many distances ``close_distances`` has."""
+    if X.shape[1] == 1:
+        first, last = _windows(np.sort(X[:, 0]), Z[:, 0])
+        return int(np.sum(last - first))
+    if _suits_tree(X, Z):
+        return int(cKDTree(X).count_neighbors(cKDTree(Z), _BELOW_ONE))
+    return sum(int(np.sum(block < 1)) for block in _blocks(X, Z))
+
+
+def _suits_tree(X: Array, Z: Array) -> bool:
+    """Whether there are few features, and cells whose size can be squared."""
+    largest = max(np.max(np.abs(points), initial=0.0) for points in (X, Z))
+    return X.shape[1] <= _FEW_FEATURES and bool(largest < SQUARABLE[1])
+
+
+def as_dense(matrix: Any) -> Array:
+    """The array itself, or that of a sparse matrix."""
+    return matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
+
+
+def on_pattern(
+    function: Callable[[Array, Array], Array], pattern: Any, X: Array, Z: Array
+) -> Array:
+    """Values of a function of rows beside each other, in the order of the data."""
+    values = np.empty(pattern.nnz)
+    rows = np.repeat(np.arange(len(X)), np.diff(pattern.indptr))
+    step = max(1, _BLOCK_ENTRIES // max(1, X.shape[1]))
+    for start in range(0, pattern.nnz, step):
+        part = slice(start, start + step)
+        values[part] = function(X[rows[part]], Z[pattern.indices[part]])
+    return values
+
+
+def _windows(ordered: Array, centres: Array) -> tuple[Indices, Indices]:
+    """First and one after the last of the sorted values within 1 of each centre."""
+    first = np.searchsorted(ordered, centres - 1, side="right")
+    last = np.searchsorted(ordered, centres + 1, side="left")
+    # What equals a centre is close, even if the centre is so large that 1 is nothing.
+    first = np.minimum(first, np.searchsorted(ordered, centres, side="left"))
+    return first, np.maximum(last, np.searchsorted(ordered, centres, side="right"))
+
+
+def _from_windows(x: Array, z: Array) -> Any:
+    """Column by column: what is within 1 of a centre is a window of sorted rows."""
+    order = np.argsort(x, kind="stable")
+    ordered = x[order]
+    first, last = _windows(ordered, z)
+    counts = last - first
+    ends = _ends(counts)
+    positions = np.arange(ends[-1]) + np.repeat(first - ends[:-1], counts)
+    distances = ordered[positions]
+    distances -= np.repeat(z, counts)
+    np.abs(distances, out=distances)
+    rows = order.astype(ends.dtype)[positions]
+    return _by_rows(csc_array((distances, rows, ends), shape=(len(x), len(z))))
+
+
+def _from_tree(X: Array, Z: Array) -> Any:
+    """In whatever order the cells come."""
+    if len(X) == 0 or len(Z) == 0:
+        return csr_array((len(X), len(Z)))
+    pairs = cKDTree(X).sparse_distance_matrix(
+        cKDTree(Z), _BELOW_ONE, output_type="ndarray"
+    )
+    kind = _index_type(len(pairs))
+    indices = pairs["i"].astype(kind), pairs["j"].astype(kind)
+    listed = coo_array((pairs["v"], indices), shape=(len(X), len(Z)))
+    # Said to be free of duplicates, which would be looked for by sorting.
+    listed.has_canonical_format = True
+    return _by_rows(listed.tocsc())
+
+
+def _from_blocks(X: Array, Z: Array) -> Any:
+    """Row by row."""
+    blocks = [_below_one(block) for block in _blocks(X, Z)]
+    # Older versions of scipy stack arrays to a matrix.
+    return csr_array(vstack(blocks)) if blocks else csr_array((0, len(Z)))
+
+
+def _blocks(X: Array, Z: Array) -> Iterator[Array]:
+    """All distances, some rows of X at a time."""
+    step = max(1, _BLOCK_ENTRIES // max(1, len(Z)))
+    for start in range(0, len(X), step):
+        yield cdist(X[start : start + step], Z)
+
+
+def _below_one(distances: Array) -> Any:
+    """The distances that count, zeros included."""
+    close = distances < 1
+    ends = _ends(close.sum(axis=1))
+    columns = np.nonzero(close)[1].astype(ends.dtype)
+    return csr_array((distances[close], columns, ends), shape=distances.shape)
+
+
+def _by_rows(columns: Any) -> Any:
+    """Rows made from columns, one after the other, have their indices sorted."""
+    matrix = columns.tocsr()
+    matrix.has_canonical_format = True
+    return matrix
+
+
+def _ends(counts: Indices) -> AnyArray:
+    """Where the entries of each row or column end, beginning with 0."""
+    ends = np.concatenate([[0], np.cumsum(counts)])
+    return ends.astype(_index_type(ends[-1]))
+
+
+def _index_type(count: int) -> type[np.signedinteger[Any]]:
+    return np.int32 if count <= np.iinfo(np.int32).max else np.int64
 
 
 class Kernel(Protocol):

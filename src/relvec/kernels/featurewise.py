@@ -1,13 +1,12 @@
-"""Kernels that are a product of one function for every feature."""
+"""Kernels that are a product of one function for each feature."""
 
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from relvec.kernels.base import KernelFunction
-from relvec.kernels.checks import Scale, check_scale, feature_scales
-from relvec.kernels.distances import differences, gaussian, of_squares
+from relvec.kernels.base import KernelFunction, Scale, check_scale, feature_scales
+from relvec.kernels.stationary import differences, gaussian, of_squares
 from relvec.parameters import check_positive
 from relvec.typing import Array
 

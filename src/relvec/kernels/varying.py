@@ -1,11 +1,11 @@
-"""Functions of one kernel whose length scales are each centre's own.
+"""Basis functions of one kernel, each with its own length scales.
 
 With s = Σⱼ (xⱼ − zⱼ)²/ℓⱼ² and k = f(s), the derivatives are
 
     ∂k/∂log ℓⱼ = −2 f′(s)·(xⱼ − zⱼ)²/ℓⱼ²        ∂k/∂xⱼ = 2 f′(s)·(xⱼ − zⱼ)/ℓⱼ²
 
-and are never formed for all pairs and features: what is asked for are their sums over
-rows or centres, which are products of matrices.
+They are never formed for all pairs and features: only their sums over rows or centres
+are needed, which are products of matrices.
 """
 
 from collections.abc import Callable
@@ -13,8 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from relvec.kernels.distances import apply, squared_distances
-from relvec.kernels.radial import Radial
+from relvec.kernels.stationary import Radial, apply, squared_distances
 from relvec.typing import AnyArray, Array, Indices
 
 # Up to these, as in ``distances``, differences are taken one by one, which is exact.

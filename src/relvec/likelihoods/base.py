@@ -1,11 +1,12 @@
-"""Likelihoods seen as Gaussian pseudo-observations of the linear predictor Φw."""
+"""Likelihoods as Gaussian pseudo-observations of the linear predictor η = Φw."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, Self
 
 import numpy as np
 
+from relvec.precision import TINY
 from relvec.typing import AnyArray, Array
 
 
@@ -183,3 +184,96 @@ def re_estimated(likelihood: Likelihood, count: Array, squares: Array) -> Likeli
     goal = np.where(count > 0, count, present * squares)
     precision = goal / np.maximum(squares, goal / ceiling)
     return likelihood.with_parameters(np.log(precision))
+
+
+class ClassLikelihood:
+    """A likelihood that is not conjugate, with nothing to estimate."""
+
+    @property
+    def conjugate(self) -> bool:
+        return False
+
+    @property
+    def matching(self) -> Matching | None:
+        return None
+
+    @property
+    def coarse(self) -> Self:
+        return self
+
+    @property
+    def log_parameters(self) -> Array:
+        return np.empty(0)
+
+    @property
+    def parameter_ceiling(self) -> Array | None:
+        return None
+
+    @property
+    def scale(self) -> Array:
+        return np.full(1, np.nan)
+
+    @property
+    def unit(self) -> Array | None:
+        return None
+
+    @property
+    def absolute(self) -> Self:
+        return self
+
+    def rescaled(self, scale: float | Array) -> Self:
+        return self
+
+    def curvature(
+        self, y: Array, eta: Array, sample_weight: Array
+    ) -> Callable[[Array], Array] | None:
+        return None
+
+    def sufficient_statistics(
+        self, y: Array, eta: Array, sample_weight: Array
+    ) -> tuple[Array, Array]:
+        return np.empty(0), np.empty(0)
+
+    def with_parameters(self, log_parameters: Array, *, fixed: bool = False) -> Self:
+        return self
+
+
+def log_of_own(probabilities: Array, scores: Array) -> Array:
+    """log p (N,) of the class of each row, that of the largest score (N, K)."""
+    own = np.argmax(scores, axis=1)[:, None]
+    p = np.take_along_axis(probabilities, own, axis=1)[:, 0]
+    return np.log(np.maximum(p, TINY))
+
+
+@dataclass(frozen=True)
+class HeldObservations(ClassLikelihood):
+    """The quadratic expansion of another likelihood, at one place and up to a constant.
+
+    Its targets are y, each known to one output or to all.
+    """
+
+    belongs: Array  # (N, K) of zeros and ones, or (N, 1) where outputs share all rows
+
+    @property
+    def conjugate(self) -> bool:
+        return True
+
+    def pseudo_observations(
+        self, y: Array, eta: Array, sample_weight: Array
+    ) -> PseudoObservations:
+        weights = sample_weight[:, None] * self.belongs
+        return PseudoObservations(y, weights, np.ones(self.belongs.shape[1]))
+
+    def log_density(self, y: Array, eta: Array, sample_weight: Array) -> float:
+        # With the constant that a Gaussian model has by its inner products, of all rows
+        # and outputs, so that evidence is the same either way.
+        constant = y.shape[1] * sample_weight.sum() * np.log(2 * np.pi)
+        squares = np.sum(sample_weight @ (self.belongs * (y - eta) ** 2))
+        return -0.5 * float(squares + constant)
+
+    def lower_bound(self, y: Array, eta: Array, variance: Array) -> "HeldObservations":
+        return self
+
+    def log_predictive(self, y: Array, mean: Array, variance: Array) -> Array:
+        squares = self.belongs * ((y - mean) ** 2 + variance)
+        return -0.5 * np.asarray(squares.sum(axis=1))

@@ -1,6 +1,6 @@
-"""Densities whose logarithm is a·η − b·e^η: of counts, and of squared errors.
+"""Poisson counts and log precisions: densities whose logarithm is a·η − b·e^η.
 
-Both are concave in η, so Newton's method finds the one mode there is:
+Both are concave in η, so Newton's method finds the one mode:
 
     gradient  a − μ        curvature  −μ        μ = b·e^η
 """
@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from scipy.special import logsumexp, wrightomega
+from scipy.special import gammaln, logsumexp, wrightomega
 
-from relvec.likelihoods.base import PseudoObservations
-from relvec.likelihoods.classes import ClassLikelihood
+from relvec.likelihoods.base import ClassLikelihood, PseudoObservations
 from relvec.precision import LEAST_PRECISION
 from relvec.typing import Array
 
@@ -77,3 +76,25 @@ def _rule() -> tuple[Array, Array]:
     """Nodes, and logarithms of weights for plain integrals beside 1/√(2π)."""
     nodes, weights = np.polynomial.hermite_e.hermegauss(_N_NODES)
     return nodes, np.log(weights) + 0.5 * nodes**2 - 0.5 * np.log(2 * np.pi)
+
+
+@dataclass(frozen=True)
+class Poisson(LogLinear):
+    """y = 0, 1, 2, ... with mean exposure·e^η."""
+
+    exposure: float = 1.0
+
+    def terms(self, y: Array) -> tuple[Array, Array, Array]:
+        constant = y * np.log(self.exposure) - gammaln(y + 1)
+        return y, np.full(y.shape, self.exposure), constant
+
+
+_LOG_NORMAL = -0.5 * np.log(2 * np.pi)
+
+
+@dataclass(frozen=True)
+class LogPrecision(LogLinear):
+    """y = ε² with ε ~ N(0, e^−η), by the density of ε."""
+
+    def terms(self, y: Array) -> tuple[Array, Array, Array]:
+        return np.full(y.shape, 0.5), 0.5 * y, np.full(y.shape, _LOG_NORMAL)

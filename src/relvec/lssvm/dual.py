@@ -7,20 +7,185 @@ By       eliminating b: with D = tV^½KV^½ + uI, u = t/C and g = D⁻¹V^½1,
          b = gᵀV^½y/gᵀV^½1 and α = tV^½D⁻¹V^½(y − b)
 
 t = min(C, 1) keeps D in range, however small or large C is. The bordered matrix is
-indefinite and never formed.
+indefinite and never formed. D is factored by Cholesky's method, or as LDLᵀ if it is not
+positive definite.
+
+Pruning removes the functions of least |α|, a twentieth at a time, since the remaining
+weights change; weights are fitted to all rows,
+
+    min ½αᵀK_SSα + ½C Σᵢ vᵢ(yᵢ − k_S(xᵢ)ᵀα − b)²  over the remaining functions S.
+
+Suykens' pruning also removes the rows from the data. Since α = CVe, the rows that stay
+have the largest errors: with 50 of 250 rows of Ripley's mixtures such a model had an
+error of 52 %, and this one 8 %.
 """
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
+from scipy.linalg import blas, cho_solve, lapack
 
 from relvec.basis import BLOCK_ENTRIES, Basis, Functions, as_rows, blocks, evaluated
 from relvec.blockwise import in_order
-from relvec.linalg import available_threads, single_threaded, threads_for
-from relvec.lssvm.evidence import Evidence, LeftOut
-from relvec.lssvm.factor import CholeskyFactor, Factor, factored
-from relvec.typing import AnyArray, Array
+from relvec.linalg import available_threads, single_threaded, threads_for, upper_factor
+from relvec.lssvm.model import Evidence, LeftOut
+from relvec.modelling import TrainingSet
+from relvec.typing import AnyArray, Array, Indices
+
+# Rows factored by one call of LAPACK: with more, OpenBLAS 0.3.30 and 0.3.31 end the
+# process when they have several threads (20 000 rows do; 15 000 do not).
+_MOST_ROWS = 8192
+# Of the largest diagonal element, added where there is no factor: a solution of a
+# singular system is off by the shift, and by ε over the shift; √ε is the best of both.
+_SHIFT = float(np.sqrt(np.finfo(float).eps))
+# Columns of an inverse at a time: that of more rows would double what a factor takes.
+_INVERTED = 2048
+_TRIES = 12  # of a shift ten times as large: beyond, no number is right
+
+
+class Factor(Protocol):
+    """What can be asked of a symmetric matrix that was factored."""
+
+    @property
+    def shift(self) -> float:
+        """What was added to its diagonal to make it one that can be solved."""
+
+    @property
+    def log_determinant(self) -> float:
+        """nan where the matrix is not positive definite."""
+
+    def solve(self, right: Array) -> Array:
+        """matrix⁻¹ right, for right sides (n, m)."""
+
+    def inverse_diagonal(self) -> Array:
+        """diag(matrix⁻¹)."""
+
+
+@dataclass(frozen=True, eq=False)
+class CholeskyFactor:
+    """LLᵀ."""
+
+    lower: Array  # (n, n), column-major
+    shift: float = 0.0
+
+    @property
+    def log_determinant(self) -> float:
+        return 2 * float(np.sum(np.log(np.diagonal(self.lower))))
+
+    def solve(self, right: Array) -> Array:
+        return lapack.dpotrs(self.lower, right, lower=1)[0]
+
+    def half_solved(self, right: Array) -> Array:
+        """L⁻¹ right."""
+        return lapack.dtrtrs(self.lower, right, lower=1)[0]
+
+    def inverse_diagonal(self) -> Array:
+        """‖L⁻¹eᵢ‖²; columns of L⁻¹ are zero above the diagonal."""
+        size = len(self.lower)
+        if size <= _INVERTED:
+            inverse = lapack.dtrtri(self.lower, lower=1)[0]
+            return np.einsum("ij,ij->j", inverse, inverse)
+        found = np.empty(size)
+        for part in blocks(size, 1, _INVERTED):
+            found[part] = self._inverse_squares(part)
+        return found
+
+    def _inverse_squares(self, columns: slice) -> Array:
+        """Of some columns of L⁻¹, block by block from the diagonal on."""
+        start, size = columns.start, len(self.lower)
+        inverse = np.zeros((size - start, columns.stop - start), order="F")
+        for top in range(start, size, _INVERTED):
+            rows = slice(top, min(top + _INVERTED, size))
+            right = np.eye(rows.stop - top, inverse.shape[1], order="F")
+            if top > start:
+                right = -self.lower[rows, start:top] @ inverse[: top - start]
+            corner = self.lower[rows, rows]
+            solved = blas.dtrsm(1.0, corner, right, lower=1)
+            inverse[top - start : rows.stop - start] = solved
+        return np.einsum("ij,ij->j", inverse, inverse)
+
+
+@dataclass(frozen=True, eq=False)
+class IndefiniteFactor:
+    """LDLᵀ by Bunch and Kaufman's pivots."""
+
+    factor: Array
+    pivots: Indices
+    shift: float = 0.0
+    log_determinant: float = np.nan
+
+    def solve(self, right: Array) -> Array:
+        return lapack.dsytrs(self.factor, self.pivots, right, lower=1)[0]
+
+    def inverse_diagonal(self) -> Array:
+        return np.diagonal(lapack.dsytri(self.factor, self.pivots, lower=1)[0]).copy()
+
+
+def factored(matrix: Callable[[], Array], *, definite: bool) -> Factor:
+    """A factor of the matrix that is made, its lower triangle, column-major.
+
+    Without one, which only rounding takes from a matrix known to be positive definite,
+    as little is added to its diagonal as makes one; of another it is LDLᵀ.
+    """
+    shift = 0.0
+    for _ in range(_TRIES):
+        made = matrix()
+        made[np.diag_indices(len(made))] += shift
+        with threads_for(len(made) ** 3 / 3):
+            found: Factor | None = cholesky_factor(made, shift)
+        if found is None and not definite:
+            made = matrix()
+            made[np.diag_indices(len(made))] += shift
+            found = _indefinite(made, shift)
+        if found is not None:
+            return found
+        del made
+        shift = max(10 * shift, _SHIFT * (_largest(matrix()) or 1.0))
+    raise ValueError(
+        "K + I/C is singular, whatever is added to its diagonal: look at the kernel's "
+        "values, or change C"
+    )
+
+
+def _largest(lower: Array) -> float:
+    """Absolute value, by columns."""
+    return max(float(np.max(np.abs(column))) for column in lower.T)
+
+
+def cholesky_factor(matrix: Array, shift: float = 0.0) -> CholeskyFactor | None:
+    """In the place of a lower triangle; None if the matrix is not positive definite."""
+    size = len(matrix)
+    for part in blocks(size, 1, _MOST_ROWS):
+        start, stop = part.start, part.stop
+        if start:
+            matrix[start:, part] -= matrix[start:, :start] @ matrix[part, :start].T
+        whole = stop - start == size
+        corner = matrix if whole else matrix[part, part]
+        corner, failed = lapack.dpotrf(corner, lower=1, clean=not whole, overwrite_a=1)
+        if failed:
+            return None
+        if not whole:
+            matrix[part, part] = corner
+            matrix[stop:, part] = blas.dtrsm(
+                1.0, corner, matrix[stop:, part], side=1, lower=1, trans_a=1
+            )
+    finite = bool(np.isfinite(np.diagonal(matrix)).all())
+    return CholeskyFactor(matrix, shift) if finite else None
+
+
+def _indefinite(matrix: Array, shift: float) -> IndefiniteFactor | None:
+    """None if the matrix is singular to working precision."""
+    norm = max(float(np.abs(column).sum()) for column in matrix.T)
+    work = int(lapack.dsytrf_lwork(len(matrix), lower=1)[0])
+    factor, pivots, failed = lapack.dsytrf(matrix, lower=1, lwork=work, overwrite_a=1)
+    if failed:
+        return None
+    reciprocal = lapack.dsycon(factor, pivots, norm, lower=1)[0]
+    return IndefiniteFactor(factor, pivots, shift) if reciprocal > 1e-16 else None
+
 
 # Columns evaluated at a time: their rows stay in the processor's cache meanwhile.
 _COLUMNS = 128
@@ -237,3 +402,47 @@ class DualSpread:
         if self.system.intercept:
             found = found + (1 - t * (self.g @ weighted)) ** 2 / (t * self.q)
         return np.maximum(found, 0.0)
+
+
+_AT_A_TIME = 0.05
+# Of the mean square of a function: without, weights of functions that are nearly the
+# same have any size. Of 1e-12 to 1e-4, the best of few functions on seven problems.
+_RIDGE = 1e-6
+
+
+def support_rows(
+    solution: DualSolution, C: float, candidates: Indices, count: int
+) -> tuple[Indices, int]:
+    """So many of the candidates, which keep their functions; systems solved for it."""
+    system, alpha = solution.system, solution.coefficients
+    K = Basis((system.functions,), bias=False)(as_rows(system.rows))
+    share = system.weight / system.weight.sum() * system.intercept
+    rows = (K - share @ K) * system.root[:, None]
+    targets = (solution.targets - share @ solution.targets) * system.root[:, None]
+    with threads_for(float(len(K)) ** 3):
+        inner, right = rows.T @ rows, rows.T @ targets
+        inner[np.diag_indices(len(inner))] += _RIDGE * np.diagonal(inner).mean()
+        kept, solved, alpha = candidates, 0, alpha[candidates]
+        while len(kept) > count:
+            leaving = min(max(int(_AT_A_TIME * len(kept)), 1), len(kept) - count)
+            order = np.argsort(-np.abs(alpha).sum(axis=1), kind="stable")
+            kept = kept[np.sort(order[: len(kept) - leaving])]
+            own = np.ix_(kept, kept)
+            upper = upper_factor(inner[own] + K[own] / C)
+            alpha, solved = cho_solve((upper, False), right[kept]), solved + 1
+    return kept, solved
+
+
+def merged(data: TrainingSet) -> TrainingSet:
+    """Rows that are there again count as one of their weight: none is pruned apart."""
+    table = data.table
+    if table.dtype == object:
+        return data
+    both = np.hstack([table, data.targets])
+    _, first, place = np.unique(both, axis=0, return_index=True, return_inverse=True)
+    if len(first) == len(both):
+        return data
+    weight = np.asarray(np.bincount(place.ravel(), data.weight), dtype=np.float64)
+    order = np.argsort(first)
+    fewer = data.subset(first[order])
+    return replace(fewer, rows=replace(fewer.rows, weight=weight[order]))

@@ -1,15 +1,451 @@
-"""Fitting an LS-SVM as a function: a specification and rows in, a model out."""
+"""Fit an LS-SVM: by a factor, by conjugate gradients, or with a low rank.
+
+Conjugate gradients are exact and need products of the kernel matrix only:
+
+Solves   DX = V^½[1 y] with D = tV^½KV^½ + uI, for all right sides at once
+Given    products of K, held in memory if it fits and evaluated in blocks if not
+By       scipy's conjugate gradients, preconditioned by FFᵀ for K: with features F of
+         low rank, (tV^½FFᵀV^½ + uI)⁻¹ is a factor of r × r
+Until    residuals are ``tol`` of the right sides
+
+All right sides are one vector to the method: a step is one product of matrices.
+"""
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Any
 
-from relvec.linalg import single_threaded
-from relvec.lssvm.exact import exact
-from relvec.lssvm.low_rank import conjugate, low_rank
-from relvec.lssvm.model import LeastSquaresModel
-from relvec.lssvm.solved import Solved
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+from scipy.sparse.linalg import LinearOperator, cg
+
+from relvec.basis import Basis, Group
+from relvec.design import Budget, DesignMatrix, Dictionary, choose_design
+from relvec.design.pivots import Pivots
+from relvec.evidence import Status
+from relvec.kernels import Kernel
+from relvec.linalg import single_threaded, threads_for
+from relvec.lssvm.dual import DualSolution, DualSystem, merged, support_rows
+from relvec.lssvm.model import Evidence, LeastSquaresModel, LeftOut, Outcome, Spread
+from relvec.lssvm.ridge import (
+    FeatureRows,
+    Ridge,
+    cholesky_pivots,
+    independent_rows,
+    landmark_pivots,
+    pivots_at,
+    uniform_pivots,
+)
 from relvec.lssvm.specification import LeastSquares
-from relvec.modelling import TrainingSet, logger
+from relvec.lssvm.tuning import Chosen, chosen, scaled
+from relvec.modelling import (
+    Regression,
+    Specification,
+    TrainingRows,
+    TrainingSet,
+    logger,
+    maximised,
+)
+from relvec.parameters import as_share
+from relvec.precision import NOISE_FLOOR, TINY
+from relvec.typing import AnyArray, Array, Indices
+
+# Rows from which on Student's distribution is as good as Gaussian, its intervals 1.6 %
+# wider; with fewer than three it has no variance.
+_MANY, _LEAST_FREEDOM = 60, 3.0
+
+
+@dataclass(frozen=True, eq=False)
+class Solved:
+    """A system that was solved."""
+
+    spec: LeastSquares
+    data: TrainingSet
+    kernel: Kernel
+    C: float
+    centres: Any
+    indices: Indices
+    coefficients: Array  # (n, K)
+    bias: Array  # (K,)
+    spread: Spread | None
+    evidence: Evidence
+    left_out: LeftOut | None
+    n_iter: int = 1
+    history: dict[str, AnyArray] | None = None  # of tuning
+    converged: bool = True
+    remarks: tuple[str, ...] = ()
+
+    def model(self) -> LeastSquaresModel:
+        """With noise, and probabilities that are calibrated."""
+        scale, noise = self._variances()
+        freedom = max(self.evidence.freedom, _LEAST_FREEDOM)
+        freedom = freedom if freedom < _MANY else np.inf
+        family = self.spec.family.with_noise(noise, freedom)
+        calibration = None
+        if self.left_out is not None:
+            family = family.calibrated_on(self.data.targets, self.left_out)
+            calibration = family.calibration_on(self.data.targets, self.left_out)
+        order = np.argsort(self.indices, kind="stable")  # as a user reads them
+        return LeastSquaresModel(
+            basis=Basis.of(self.kernel, self.centres[order], bias=False),
+            coefficients=self.coefficients[order],
+            bias=self.bias + self.data.offset,
+            spread=self.spread if family.has_bars else None,
+            scale=scale,
+            C=self.C,
+            family=family,
+            indices=self.indices[order],
+            features=self.data.rows.features,
+            fit=replace(self._outcome(), calibration=calibration),
+        )
+
+    def _variances(self) -> tuple[float, float]:
+        """1/μ and 1/ζ: of rows left out if they are known, else of most evidence."""
+        if self.left_out is None:
+            scale = self.evidence.scale
+            return scale, scale / self.evidence.C
+        least = NOISE_FLOOR * float(np.mean(self.evidence.squares))
+        noise = max(self.left_out.noise_variance, least, TINY)
+        return noise * self.evidence.C, noise
+
+    def _outcome(self) -> Outcome:
+        status = Status.CONVERGED if self.converged else Status.UNSOLVED
+        if not np.any(self.evidence.squares):
+            status = Status.CONSTANT_TARGET
+        return Outcome(
+            method=self.spec.method,
+            log_evidence=self.evidence.log_density,
+            status=status,
+            n_iter=self.n_iter,
+            history=self.history,
+            left_out=self.left_out,
+            remarks=self.remarks,
+        )
+
+
+# 1/C beside the largest column of K: less has no digits beside a preconditioner.
+_LEAST_SHARE = 1e-10
+
+
+@dataclass(frozen=True, eq=False)
+class Conjugate:
+    """What the method came to."""
+
+    coefficients: Array  # α (N, K)
+    bias: Array  # (K,)
+    energy: Array  # (y − b)ᵀα (K,)
+    n_iter: int
+    converged: bool
+    remarks: tuple[str, ...] = ()
+
+
+def held_kernel(kernel: Kernel, rows: TrainingRows, budget: Budget) -> DesignMatrix:
+    """K between all rows, as an array if the budget holds it."""
+    X = rows.rows.whole()
+    dictionary = Dictionary(
+        basis=Basis.of(kernel, X, bias=False),
+        rows=rows.rows,
+        sample_weight=rows.weight,
+        budget=budget,
+        seed=rows.seed,
+        in_memory=True,
+        at_once=True,
+    )
+    choice = choose_design("auto", dictionary)
+    if choice is None:
+        choice = choose_design("auto", replace(dictionary, at_once=False))
+    if choice is None:
+        raise ValueError(
+            f"products of {dictionary.words} do not fit into a memory_budget of "
+            f"{budget.words}: raise it"
+        )
+    return choice.design
+
+
+def solved_by_products(
+    design: DesignMatrix, ridge: Ridge, C: float, *, tol: float, max_iter: int
+) -> Conjugate:
+    """α and b; ``ridge`` has the targets, and the features of the preconditioner."""
+    largest = float(np.max(design.column_norms, initial=1.0))
+    limited = min(C, 1 / (_LEAST_SHARE * largest))
+    t = min(limited, 1.0)
+    root = np.sqrt(ridge.weight)[:, None]
+    # Targets near zero first, as in an exact solution.
+    right = np.hstack([root, root * (ridge.targets - ridge.target_mean)])
+    norms = np.linalg.norm(right, axis=0)
+    norms = np.where(norms > 0, norms, 1.0)
+    system = _System(design, root, t, t / limited)
+    found, steps, failed = system.solved(
+        right / norms,
+        _preconditioner(ridge, t, t / limited, right.shape),
+        tol,
+        max_iter,
+    )
+    g, rest = found[:, 0] * norms[0], found[:, 1:] * norms[1:]
+    b = np.zeros(rest.shape[1])
+    if ridge.intercept:
+        b = (root[:, 0] @ rest) / float(root[:, 0] @ g)
+    rest = rest - np.outer(g, b)
+    return Conjugate(
+        coefficients=t * root * rest,
+        bias=ridge.target_mean + b,
+        energy=t * np.sum(right[:, 1:] * rest, axis=0),
+        n_iter=steps,
+        converged=not failed,
+        remarks=() if limited == C else (_limited(C, limited),),
+    )
+
+
+def _limited(C: float, limited: float) -> str:
+    return (
+        f"C={C:.3g} is more than conjugate gradients have digits for, and the system "
+        f"was solved as with C={limited:.3g}: lower C, or use method='exact'"
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _System:
+    """D = tV^½KV^½ + uI by its products."""
+
+    design: DesignMatrix  # K
+    root: Array  # V^½ (N, 1)
+    t: float
+    u: float
+
+    def solved(
+        self, right: Array, preconditioner: LinearOperator, tol: float, max_iter: int
+    ) -> tuple[Array, int, bool]:
+        """D⁻¹ right, steps, and whether these were not enough."""
+        shape, size, steps = right.shape, right.size, 0
+
+        def product(x: Array) -> Array:
+            return np.ravel(self.product(x.reshape(shape)))
+
+        def count(_: Array) -> None:
+            nonlocal steps
+            steps += 1
+
+        found, failed = cg(
+            LinearOperator((size, size), product),
+            np.ravel(right),
+            rtol=tol,
+            maxiter=max_iter,
+            M=preconditioner,
+            callback=count,
+        )
+        return found.reshape(shape), steps, bool(failed)
+
+    def product(self, columns: Array) -> Array:
+        """D columns; K is symmetric, and its transpose needs no copy of columns."""
+        norms = self.design.column_norms[:, None]
+        with threads_for(float(len(columns)) * columns.size * 20):
+            values = self.design.rmatvec(self.root * columns).T * norms
+        return self.t * self.root * values + self.u * columns
+
+
+def _preconditioner(
+    ridge: Ridge, t: float, u: float, shape: tuple[int, ...]
+) -> LinearOperator:
+    """(GGᵀ + uI)⁻¹ = [I − G(uI + GᵀG)⁻¹Gᵀ]/u with G = √t V^½F."""
+    G = ridge.features.whole() * np.sqrt(t * ridge.weight)[:, None]
+    with threads_for(float(G.size) * G.shape[1]):
+        inner = G.T @ G
+    inner[np.diag_indices(len(inner))] += u
+    factor = cho_factor(inner, lower=True, check_finite=False)
+
+    def solve(x: Array) -> Array:
+        columns = x.reshape(shape)
+        with threads_for(float(G.size) * shape[1] * 20):
+            return np.ravel((columns - G @ cho_solve(factor, G.T @ columns)) / u)
+
+    size = shape[0] * shape[1]
+    return LinearOperator((size, size), solve)
+
+
+# Of the budget, for features that are kept from one pass to the next.
+_FEATURES = 0.25
+_LITTLE = 0.01  # of the noise's variance
+
+
+def low_rank(spec: LeastSquares, data: TrainingSet) -> Solved:
+    """By landmarks: those of Nyström, or the pivots of incomplete Cholesky."""
+    ridge, indices, found = _tuned(spec, data)
+    solved = of_rank(ridge, indices, found.C, spec, data)
+    return replace(solved, history=found.history)
+
+
+def conjugate(spec: LeastSquares, data: TrainingSet) -> Solved:
+    """By products of K; error bars and leverages are those of the preconditioner."""
+    data = replace(data, rows=data.rows.held())
+    ridge, indices, by = _tuned(replace(spec, method="cholesky"), data)
+    low = of_rank(ridge, indices, by.C, spec, data)
+    design = held_kernel(low.kernel, data.rows, spec.budget)
+    found = solved_by_products(
+        design, ridge, by.C, tol=spec.tol, max_iter=spec.max_iter
+    )
+    return replace(
+        low,
+        # What is exact of it leaves a lower bound, of which the scale is exact.
+        evidence=replace(low.evidence, energy=found.energy),
+        centres=data.table,
+        indices=data.rows.indices,
+        coefficients=found.coefficients,
+        bias=found.bias,
+        n_iter=found.n_iter,
+        history=by.history,
+        converged=found.converged,
+        remarks=found.remarks,
+    )
+
+
+def of_rank(
+    ridge: Ridge, indices: Indices, C: float, spec: LeastSquares, data: TrainingSet
+) -> Solved:
+    """In the span of the functions at its pivots, whose rows have these numbers."""
+    ridge = ridge.with_digits(C)
+    coefficients, bias = ridge.coefficients(C)
+    pivots = ridge.features.pivots
+    # Where landmarks miss what matters beside the noise, only rows left out tell how
+    # much noise there is.
+    missing = C * ridge.left > _LITTLE * ridge.count
+    return Solved(
+        spec=spec,
+        data=data,
+        kernel=pivots.kernel,
+        C=C,
+        centres=pivots.rows,
+        indices=indices,
+        coefficients=coefficients,
+        bias=bias,
+        spread=ridge.spread(C),
+        evidence=ridge.evidence(C),
+        left_out=ridge.left_out(C) if spec.wants_left_out or missing else None,
+    )
+
+
+def ridge_at(pivots: Pivots, spec: LeastSquares, data: TrainingSet) -> Ridge:
+    """By one pass over the rows, whose features are kept if they fit."""
+    kept = 8 * len(data) * len(pivots) <= _FEATURES * spec.budget.bytes
+    features = FeatureRows(pivots, data.rows, kept)
+    return Ridge.of(features, data.targets, intercept=spec.intercept)
+
+
+def _tuned(spec: LeastSquares, data: TrainingSet) -> tuple[Ridge, Indices, Chosen]:
+    """Sums over rows, with the numbers of landmarks and what was chosen."""
+
+    def ridge_of(kernel: Kernel) -> Ridge:
+        return ridge_at(_pivots(spec, data, kernel)[0], spec, data)
+
+    found = chosen(spec, data, ridge_of)
+    pivots, indices = _pivots(spec, data, scaled(spec.kernel, found.width))
+    return ridge_at(pivots, spec, data), indices, found
+
+
+def _pivots(
+    spec: LeastSquares, data: TrainingSet, kernel: Kernel
+) -> tuple[Pivots, Indices]:
+    rows, rank = data.rows, spec.rank_for(data.rows)
+    if spec.method == "cholesky":
+        most = _FEATURES * spec.budget.bytes / 8
+        return cholesky_pivots(
+            kernel, rows, rank, tol=spec.tol, noise=1 / spec.largest_weight, most=most
+        )
+
+    def relevant(kernel: Kernel) -> Indices:
+        sparse = Specification(
+            kernels=(kernel,),
+            family=Regression(centred=spec.intercept),
+            intercept=spec.intercept,
+            budget=spec.budget,
+            seed=rows.seed,
+        )
+        return maximised(sparse, data).indices
+
+    return landmark_pivots(kernel, rows, spec.landmarks, rank, relevant)
+
+
+# Landmarks that tell where C and the width are: all rows of few, of more a tenth, for
+# which five widths take about as long as two factors of K.
+_SCREENED, _SHARE_SCREENED, _ALL = 200, 10, 600
+
+
+def exact(spec: LeastSquares, data: TrainingSet) -> Solved:
+    """By a factor of all of it."""
+    data = replace(data, rows=data.rows.held())
+    if spec.n_support is not None:
+        data = merged(data)
+    if spec.tuning is not None:
+        data = data.shuffled()  # the last rows will judge
+    found = chosen(spec, data, _screening(spec, data))
+    centres = data.rows.indices if spec.precomputed else data.table
+
+    def solved(width: float, C: float) -> DualSolution:
+        functions = Group(scaled(spec.kernel, width), centres)
+        system = DualSystem(functions, data.table, data.weight, spec.intercept)
+        if not functions.positive_definite:
+            system.check_symmetry()
+        return system.solved(data.targets, C)
+
+    C, solution = found.confirmed(solved)
+    if spec.n_support is None:
+        return _of_solution(spec, data, solution, C, found)
+    return _pruned(spec, data, solution, C, found)
+
+
+def _screening(spec: LeastSquares, data: TrainingSet) -> Callable[[Kernel], Ridge]:
+    """Of all rows by some of them as landmarks; for the evidence, of some rows."""
+    count = len(data)
+    if count > _ALL:
+        count = max(_SCREENED, count // _SHARE_SCREENED)
+    if spec.tuning is not None and spec.tuning.criterion == "evidence":
+        count = min(len(data), _ALL)
+        data = data.drawn(count)
+    return lambda kernel: ridge_at(uniform_pivots(kernel, data.rows, count), spec, data)
+
+
+def _of_solution(
+    spec: LeastSquares, data: TrainingSet, solution: DualSolution, C: float, by: Chosen
+) -> Solved:
+    functions = solution.system.functions
+    return Solved(
+        spec=spec,
+        data=data,
+        kernel=functions.kernel,
+        C=C,
+        centres=functions.centres,
+        indices=data.rows.indices,
+        coefficients=solution.coefficients,
+        bias=solution.bias,
+        spread=None if spec.precomputed else solution.spread,
+        evidence=solution.evidence(),
+        left_out=solution.left_out if spec.wants_left_out else None,
+        n_iter=by.n_exact,
+        history=by.history,
+        remarks=_remark_on_shift(solution, C),
+    )
+
+
+def _remark_on_shift(solution: DualSolution, C: float) -> tuple[str, ...]:
+    if not solution.factor.shift:
+        return ()
+    return (
+        f"K + I/C is singular to working precision with C={C:.3g}, and was solved as "
+        f"with C={solution.error_weight:.3g}: lower C, or give a narrower kernel",
+    )
+
+
+def _pruned(
+    spec: LeastSquares, data: TrainingSet, solution: DualSolution, C: float, by: Chosen
+) -> Solved:
+    """In the span of some of the functions, and by all rows."""
+    count = max(as_share("n_support", spec.n_support, len(data)), 1)
+    kernel = solution.system.functions.kernel
+    candidates = independent_rows(kernel, data.rows)
+    rows, more = support_rows(solution, C, candidates, count)
+    pivots, indices = pivots_at(kernel, data.rows, rows)
+    found = of_rank(ridge_at(pivots, spec, data), indices, C, spec, data)
+    return replace(found, n_iter=by.n_exact + more, history=by.history)
+
 
 _METHODS: dict[str, Callable[[LeastSquares, TrainingSet], Solved]] = {
     "exact": exact,

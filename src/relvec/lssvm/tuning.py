@@ -1,11 +1,12 @@
-"""C and the kernel's width by rows left out or by the evidence, along paths of both.
+"""Choose C and the kernel's width, by leave-one-out errors or by the evidence.
 
-Of every width a low rank tells all of a path of C at once (``ridge.py``). With all rows
-as landmarks that is exact, from one eigendecomposition. Of more rows it says where to
-look: an eigendecomposition of K takes as long as sixteen of its factors. The evidence
-of a low rank is a bound, and far from tight where landmarks are few, so that some rows
-alone tell more, of which all are landmarks. Then factors of K decide: between some
-widths, and at the C found and those beside it, as long as one is better.
+For each width, a low rank yields the whole path of C at once (``ridge.py``). If all
+rows are landmarks, this is exact and takes one eigendecomposition. With more rows it
+only says where to look, since an eigendecomposition of K takes as long as sixteen
+factors. The evidence of a low rank is a bound, and far from tight with few landmarks;
+there a subset of the rows, all of them landmarks, is more reliable. Factors of K then
+decide: between some widths, and at the best C and its neighbours, as long as one of
+them is better.
 """
 
 from collections.abc import Callable
@@ -19,8 +20,7 @@ from relvec.kernel_search import radial
 from relvec.kernels import Checked, Kernel
 from relvec.lssvm.dual import DualSolution
 from relvec.lssvm.ridge import Ridge
-from relvec.lssvm.settings import Tuning, as_path
-from relvec.lssvm.specification import LeastSquares
+from relvec.lssvm.specification import LeastSquares, Tuning, as_path
 from relvec.modelling import TrainingRows, TrainingSet
 from relvec.typing import Array
 

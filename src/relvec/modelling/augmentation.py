@@ -25,7 +25,7 @@ from relvec.basis import Basis, Group, as_rows
 from relvec.design.pivots import Pivots
 from relvec.kernel_learning import Judged
 from relvec.kernels import Kernel
-from relvec.kernels.mixture import Mixture
+from relvec.kernels.combinations import Mixture
 from relvec.modelling.amplitude import observed_process
 from relvec.modelling.families import LeftOut
 from relvec.modelling.fitted import FittedModel

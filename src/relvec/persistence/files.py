@@ -1,14 +1,21 @@
-"""Models to files and back."""
+"""Save fitted estimators and pipelines to model files, and load them."""
 
 import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 import sklearn
+from scipy.stats import qmc
+from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 import relvec
+from relvec.linalg import single_threaded
 from relvec.model_file import (
     CODEC,
     ModelFileError,
@@ -19,9 +26,7 @@ from relvec.model_file import (
     unpacked,
     write_whole,
 )
-from relvec.persistence.estimators import estimator_kinds, is_estimator
-from relvec.persistence.kernels import kernel_kinds
-from relvec.persistence.later import finished
+from relvec.persistence.estimators import estimator_kinds, is_estimator, kernel_kinds
 from relvec.persistence.pipelines import pipeline_kinds
 from relvec.persistence.self_test import (
     check_errors,
@@ -29,8 +34,36 @@ from relvec.persistence.self_test import (
     final_model,
     self_test,
 )
-from relvec.persistence.threads import one_at_a_time
-from relvec.persistence.transformers import transformer_kinds
+from relvec.persistence.transformers import finished, transformer_kinds
+
+_TURN = threading.RLock()
+
+
+@contextmanager
+def one_at_a_time() -> Iterator[None]:
+    """No other thread is in such a part meanwhile."""
+    with _TURN:
+        yield
+
+
+# A child must not wait for a thread that it does not have.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_TURN.acquire,
+        after_in_parent=_TURN.release,
+        after_in_child=_TURN.release,
+    )
+
+
+def prepare() -> None:
+    """A first use of everything that has one."""
+    with single_threaded():  # looks for the libraries of linear algebra
+        qmc.Sobol(1, scramble=False)  # reads a table of numbers
+    table = np.array([[0.0, "a"], [1.0, "b"]], dtype=object)
+    columns = [("one", StandardScaler(), [0]), ("other", OneHotEncoder(), [1])]
+    # Versions that use narwhals look for its extensions.
+    ColumnTransformer(columns).fit_transform(table)
+
 
 _CODEC = CODEC.joined(
     [*kernel_kinds(), *estimator_kinds(), *transformer_kinds(), *pipeline_kinds()]

@@ -1,4 +1,4 @@
-"""Pipelines and transformers of columns as a model file has them."""
+"""Pipelines and column transformers in a model file."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,9 +9,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
 from relvec.model_file import Kind, ModelFileError
-from relvec.persistence.later import set_later
-from relvec.persistence.params import check_params
-from relvec.persistence.raw_rows import (
+from relvec.persistence.self_test import (
     column_numbers,
     in_numbers,
     inputs_of,
@@ -20,8 +18,10 @@ from relvec.persistence.raw_rows import (
 from relvec.persistence.transformers import (
     check_features,
     check_output,
+    check_params,
     common_fields,
     note_names,
+    set_later,
 )
 
 _WORDS = ("passthrough", "drop")

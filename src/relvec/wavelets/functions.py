@@ -1,10 +1,10 @@
 """Wavelets on the unit interval, at any points.
 
 Given the filter h of a wavelet with N vanishing moments, the scaling function φ solves
-φ(x) = √2 Σ h_k φ(2x − k), and the wavelet is ψ(x) = √2 Σ g_k φ(2x − k). Found are the
-values of 2^(j/2) ψ(2^j x − k), not interpolated but to machine precision: the finest
-scaling functions by a product of matrices over the binary digits of x, whatever is
-coarser from them by the two equations, which are PyWavelets' discrete transform.
+φ(x) = √2 Σ h_k φ(2x − k), and the wavelet is ψ(x) = √2 Σ g_k φ(2x − k). The values of
+2^(j/2) ψ(2^j x − k) are computed to machine precision, without interpolation: those of
+the finest scaling functions by a product of matrices over the binary digits of x, and
+coarser ones by the two equations, which are PyWavelets' discrete transform.
 
 See I. Daubechies and J. C. Lagarias (1992), "Two-scale difference equations II", SIAM
 Journal on Mathematical Analysis 23, 1031-1079, and for the polynomials H.-S. Oh,
@@ -12,10 +12,34 @@ P. Naveau and G. Lee (2001), "Polynomial boundary treatment for wavelet regressi
 Biometrika 88, 291-298.
 """
 
-import numpy as np
+from typing import Any
 
+import numpy as np
+from scipy.linalg import hankel, toeplitz
+
+from relvec.parameters import optional_module
 from relvec.typing import Array
-from relvec.wavelets.filters import pywavelets
+
+
+def symmlet(n_moments: int) -> Array:
+    """The filter h of 2N coefficients, with Σh = √2; the Haar filter for N = 1."""
+    wavelet = pywavelets().Wavelet("haar" if n_moments == 1 else f"sym{n_moments}")
+    # A filter's mirror image is as good as the filter; models keep the one they had.
+    mirrored = n_moments in (4, 6, 8, 10)
+    taps = np.array(wavelet.dec_lo if mirrored else wavelet.rec_lo)
+    places = np.linspace(-1, 1, 2 * n_moments)
+    moments = np.polynomial.legendre.legvander(places, n_moments - 1).T
+    moments *= (-1.0) ** np.arange(2 * n_moments)
+    earlier, later = hankel(taps)[::2], np.triu(toeplitz(taps))[::2]
+    errors = np.append(earlier @ taps - np.eye(n_moments)[0], moments @ taps)
+    return taps - np.linalg.solve(np.vstack([earlier + later, moments]), errors)
+
+
+def pywavelets() -> Any:
+    """PyWavelets, which only wavelets need, or the way to get it."""
+    use = "filters of wavelets are those of PyWavelets"
+    return optional_module("pywt", use, "wavelets")
+
 
 # As many binary digits as a number in [1/2, 1) has.
 _DIGITS = 53

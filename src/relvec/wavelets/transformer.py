@@ -12,8 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from relvec.parameters import as_floats, check_choice
 from relvec.typing import AnyArray, Array
-from relvec.wavelets.filters import symmlet
-from relvec.wavelets.functions import basis_functions
+from relvec.wavelets.functions import basis_functions, symmlet
 
 _ORDERS = (2, 10)
 _LEVELS = (1, 16)

@@ -16,9 +16,8 @@ from relvec.likelihoods import (
     MultinomialProbit,
     Softmax,
 )
-from relvec.likelihoods.logistic_integral import moderated_log_odds
-from relvec.likelihoods.multinomial_probit import contrasts
-from relvec.likelihoods.softmax import softmax_probabilities
+from relvec.likelihoods.bernoulli import moderated_log_odds
+from relvec.likelihoods.multinomial import contrasts, softmax_probabilities
 from relvec.modelling.families.base import LeftOut
 from relvec.modelling.families.probabilities import Doubt, Losses, as_log_p
 from relvec.modelling.predictive import ClassPrediction, decision_of

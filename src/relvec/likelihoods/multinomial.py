@@ -1,36 +1,48 @@
-"""Several classes through the multinomial probit (Psorakis et al. 2010).
+"""Several classes through the multinomial probit or the softmax.
 
-Every row has an auxiliary variable for each class, yc ~ N(ηc, 1), and belongs to the
-class of the largest, with probability Z(η). Only differences of classes count, so the
-K classes are described by K − 1 orthonormal contrasts ζ, η = ζCᵀ: what all classes have
-in common is not observed and integrates out.
-
-Two approximations of the evidence differ in the precision of the pseudo-observations:
+*Probit* (Psorakis et al. 2010). Every row has an auxiliary variable for each class,
+yc ~ N(ηc, 1), and belongs to the class of the largest, with probability Z(η). Only
+differences of classes count, so the K classes are described by K − 1 orthonormal
+contrasts ζ, η = ζCᵀ: what all classes have in common is not observed and integrates
+out. Three approximations of the evidence differ in their pseudo-observations:
 
 - a lower bound, from a factor q(y) for the auxiliary variables: they are observed with
   a precision of one, whatever η is. The pseudo-observations are their means (3);
 - Laplace's, with the curvature of log Z, averaged over contrasts so that all classes
-  share one posterior covariance. It is close to the evidence, of which the bound falls
-  short by much where classes are well separated.
+  share one posterior covariance. It is close to the evidence, where the bound is far
+  too low if classes are well separated;
+- expectation propagation, ``MatchedProbit``, which is closer still and slower. If
+  classes can be separated, the posterior reaches far beyond its mode on one side, so
+  that Laplace's evidence is too low and its probabilities are too cautious. Here each
+  row is replaced by the Gaussian observation that keeps mean and variance of η as they
+  are with the row itself, given all the others; the variance is the mean over outputs.
 
-A third, which is closer still and takes longer, is in ``matched_probit``.
+*Softmax*, by Laplace's approximation. The probability of a class is exp ηc / Σ exp η;
+thesis (5.1.4.1) means this and prints a sigmoid. The curvature diag(p) − ppᵀ couples
+the classes. The mode is found with all of it; the evidence drops the coupling of two
+classes, so that each class has its own posterior covariance.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 
 import numpy as np
-from scipy.special import ndtr
+from scipy.special import log_softmax, ndtr, softmax
 
-from relvec.likelihoods.averages import Rule, along_first, averaged, scattered
-from relvec.likelihoods.base import PseudoObservations
-from relvec.likelihoods.classes import ClassLikelihood, log_of_own
-from relvec.likelihoods.comparisons import Comparisons
-from relvec.likelihoods.covariances import common_variance, line_root, lower_root
-from relvec.likelihoods.largest_of import log_probabilities
-from relvec.likelihoods.probit_integrals import FEW_NODES, N_NODES
-from relvec.likelihoods.probit_rows import ProbitRows, Terms
+from relvec.likelihoods.averages import (
+    Rule,
+    along_first,
+    averaged,
+    common_variance,
+    line_root,
+    lower_root,
+    root_of,
+    scattered,
+)
+from relvec.likelihoods.base import ClassLikelihood, PseudoObservations, log_of_own
+from relvec.likelihoods.probit_integrals import FEW_NODES, N_NODES, log_probabilities
+from relvec.likelihoods.probit_rows import CavityRows, Comparisons, ProbitRows, Terms
 from relvec.precision import LEAST_PRECISION
 from relvec.typing import Array
 
@@ -158,3 +170,110 @@ def coupled_rule(n_classes: int) -> Rule:
     What two contrasts do not have in common is along one direction.
     """
     return along_first(2) if n_classes == 3 else scattered(n_classes - 1, _DRAWS)
+
+
+# Of the posterior precision of a row without its own, a difference: rounding.
+_LEAST_LEFT = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class MatchedProbit(MultinomialProbit):
+    """``cavity`` (N,) is the variance of η from all but the row; nothing at first."""
+
+    cavity: Array | float = 0.0
+    _asked: list["_Question"] = field(default_factory=list, init=False, repr=False)
+
+    @property
+    def matching(self) -> "MatchedProbit":
+        return self
+
+    @property
+    def coarse(self) -> "MatchedProbit":
+        return self
+
+    def correction(self, y: Array, eta: Array, sample_weight: Array) -> float:
+        return float(sample_weight @ self._rows(y, eta, sample_weight).correction)
+
+    def cavities(
+        self, y: Array, eta: Array, variance: Array, sample_weight: Array
+    ) -> Array:
+        rows = self._rows(y, eta, sample_weight)
+        own = np.minimum(sample_weight, 1) * rows.precision
+        return variance / np.maximum(1 - own * variance, _LEAST_LEFT)
+
+    def with_cavity(self, cavity: Array) -> "MatchedProbit":
+        other = replace(self, cavity=cavity)
+        other._asked[:] = self._asked
+        return other
+
+    def rescaled(self, scale: float | Array) -> "MatchedProbit":
+        # After the fit it may be asked of other rows, whose cavities are not known.
+        return MatchedProbit(self.coding)
+
+    def _rows(self, y: Array, eta: Array, sample_weight: Array) -> CavityRows:
+        last = self._asked[0] if self._asked and self._asked[0].y is y else None
+        if last and last.eta is eta and last.cavity is self.cavity:
+            return last.rows
+        cavity = np.broadcast_to(self.cavity, len(eta))
+        pull = np.minimum(sample_weight, 1) * cavity
+        # A search that ran away is nowhere to begin.
+        if last and np.all(np.isfinite(last.rows.mean)):
+            rows = last.rows.moved(eta, cavity, pull)
+        else:
+            rows = CavityRows.at(Comparisons.of(self.coding, y), eta, cavity, pull)
+        self._asked[:] = [_Question(y, eta, self.cavity, rows)]
+        return rows
+
+
+@dataclass(frozen=True, eq=False)
+class _Question:
+    """What was asked last, and the answer."""
+
+    y: Array
+    eta: Array
+    cavity: Array | float
+    rows: CavityRows
+
+
+@dataclass(frozen=True)
+class Softmax(ClassLikelihood):
+    """y (N, K) is one for the class of the row and zero for all others."""
+
+    def pseudo_observations(
+        self, y: Array, eta: Array, sample_weight: Array
+    ) -> PseudoObservations:
+        p = softmax(eta, axis=1)
+        precision = np.maximum(p * (1 - p), LEAST_PRECISION)
+        target = eta + (y - p) / precision
+        weights = sample_weight[:, None] * precision
+        return PseudoObservations(target, weights, np.ones(y.shape[1]))
+
+    def curvature(
+        self, y: Array, eta: Array, sample_weight: Array
+    ) -> Callable[[Array], Array]:
+        p = softmax(eta, axis=1)
+        weighted = sample_weight[:, None] * p
+
+        def product(vectors: Array) -> Array:
+            return weighted * (vectors - np.sum(p * vectors, axis=1, keepdims=True))
+
+        return product
+
+    def log_density(self, y: Array, eta: Array, sample_weight: Array) -> float:
+        return float(np.sum(sample_weight @ (y * log_softmax(eta, axis=1))))
+
+    def lower_bound(self, y: Array, eta: Array, variance: Array) -> None:
+        return None
+
+    def log_predictive(self, y: Array, mean: Array, variance: Array) -> Array:
+        return log_of_own(softmax_probabilities(mean, variance), y)
+
+
+def softmax_probabilities(mean: Array, spread: Array) -> Array:
+    """E[softmax η] (N, K) for η of these variances (N, K) or covariances (N, K, K)."""
+    return averaged(
+        lambda eta, _: softmax(eta, axis=2),
+        mean,
+        root_of(spread),
+        scattered(mean.shape[1]),
+    )

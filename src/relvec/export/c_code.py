@@ -1,17 +1,68 @@
-"""A program as a function in C99: loops over constants, and nothing allocated."""
+"""A program as a C99 function with constants and a self-test.
 
-from collections import ChainMap, Counter
+Values that several loops need, or that a loop would compute again and again, are kept
+in buffers. All others are computed where they are used. Nothing is allocated.
+"""
+
+import re
+from collections import ChainMap, Counter, defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import ClassVar
 
 import numpy as np
 
-from relvec.export.brackets import bare, bracketed
-from relvec.export.c_plan import buffered
-from relvec.export.expressions import Expression, economised
-from relvec.export.program import Program
+from relvec.export.expressions import (
+    ELEMENTWISE,
+    ExportError,
+    Expression,
+    Program,
+    bare,
+    bracketed,
+    economised,
+)
+from relvec.export.plan import Plan
 from relvec.typing import AnyArray
+
+_AS_THEY_ARE = {"input", "constant", "wider", "take"}
+
+
+def buffered(program: Program) -> set[int]:
+    """Their identities."""
+    users = defaultdict(list)
+    order = list(program)
+    for one in order:
+        for part in one.operands:
+            users[id(part)].append(one)
+    kept: set[int] = set()
+    loops: dict[int, set[int]] = defaultdict(set)
+    for output in program.outputs.values():
+        loops[id(output)].add(-id(output))
+    again: set[int] = set()
+    for one in reversed(order):
+        for user in users[id(one)]:
+            ends = user.op not in ELEMENTWISE and user.op not in _AS_THEY_ARE
+            own = {id(user)} if ends or id(user) in kept else loops[id(user)]
+            loops[id(one)] |= own
+            if _repeats(one, user) or (user.op in _AS_THEY_ARE and id(user) in again):
+                again.add(id(one))
+        if one.op in _AS_THEY_ARE:
+            continue
+        if id(one) in again or len(loops[id(one)]) > 1:
+            kept.add(id(one))
+    return kept
+
+
+def _repeats(one: Expression, user: Expression) -> bool:
+    """Whether entries of a value are asked for more than once by one of its users."""
+    if user.op in {"matmul", "squared_distances"}:
+        return user.shape[-1] > 1
+    if user.op == "concatenate":
+        return True
+    if user.op == "take":
+        return False
+    return user.op in ELEMENTWISE and one.size < user.size
+
 
 _BINARY = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/"}
 _FUNCTIONS = {
@@ -345,3 +396,132 @@ def wrapped(words: list[str]) -> Iterator[str]:
             line = "   "
         line += f" {word},"
     yield line
+
+
+_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_KINDS = {"float32": "float", "float64": "double"}
+
+
+def c_text(plan: Plan, name: str) -> str:
+    """All of the file."""
+    if not isinstance(name, str) or not _WORD.fullmatch(name):
+        raise ExportError(
+            f"name must be one that C allows, of letters, digits and underscores; got "
+            f"{name!r}"
+        )
+    same = plan.arithmetic is plan.kind
+    function = CFunction(
+        plan.program.written_out, plan.arithmetic, f"{name}_", same=same
+    )
+    guard = f"{name.upper()}_INCLUDED"
+    lines = [*_comment(plan, function, name), f"#ifndef {guard}", f"#define {guard}"]
+    lines += ["#include <math.h>", ""]
+    lines += [f"typedef {_KINDS[plan.precision]} {name}_number;"]
+    lines += [f"#define number {name}_number", ""]
+    lines += [*_interface(plan, function, name), "", *function.table_lines(), ""]
+    lines += [*_function(plan, function, name), "", *_self_test(plan, function, name)]
+    return "\n".join([*lines, "#undef number", "#endif", ""])
+
+
+def _comment(plan: Plan, function: CFunction, name: str) -> Iterator[str]:
+    ram = function.ram
+    yield f"/* {_safe(plan.title)}"
+    yield " *"
+    yield f" * {_signature(plan, name)};"
+    for line in _meaning(plan):
+        yield f" * {line}"
+    yield " *"
+    if plan.feature_names is not None:
+        yield " * The features are"
+        for line in wrapped([_safe(each) for each in plan.feature_names]):
+            yield f" * {line}"
+        yield " *"
+    yield f" * Constants: {function.flash} bytes of flash. RAM: {ram} bytes of stack,"
+    yield " * beside scalars. Nothing is allocated, and nothing but math.h is needed."
+    yield f" * Arithmetic is that of {function.real}."
+    yield " * With RELVEC_SELF_TEST defined the file is a program that tests itself: it"
+    yield " * prints the largest error, relative to the size of an output. */"
+
+
+def _safe(text: str) -> str:
+    """That neither ends a comment nor begins one, in printable signs of one line."""
+    shown = "".join(sign if sign.isprintable() else " " for sign in text)
+    return re.sub(r"(?<=\*)(?=/)|(?<=/)(?=\*)|(?<=\?)(?=\?)", " ", shown)
+
+
+def _meaning(plan: Plan) -> Iterator[str]:
+    if plan.program.labels is None:
+        for place, output in enumerate(plan.program.outputs):
+            yield f"out[{place}] is the {output} of the target."
+        return
+    (what,) = plan.program.outputs
+    yield f"out has the {what} of all classes, in their order; the place of the"
+    yield "largest is returned, the first of those that are equal. The classes are"
+    for place, label in enumerate(plan.program.labels.tolist()):
+        yield f"  {place}: {_safe(str(label))}"
+
+
+def _signature(plan: Plan, name: str) -> str:
+    returned = "void" if plan.program.labels is None else "int"
+    count = sum(one.size for one in plan.program.outputs.values())
+    row = f"const {name}_number x[{plan.program.n_features}]"
+    return f"{returned} {name}_predict({row}, {name}_number out[{count}])"
+
+
+def _interface(plan: Plan, function: CFunction, name: str) -> Iterator[str]:
+    features, outputs = plan.program.n_features, function.n_outputs
+    yield f"enum {{ {name}_features = {features}, {name}_outputs = {outputs} }};"
+    yield f"{_signature(plan, name)};"
+
+
+def _function(plan: Plan, function: CFunction, name: str) -> Iterator[str]:
+    yield _signature(plan, name)
+    yield "{"
+    if not any("x[" in line for line in function.lines):
+        yield "    (void)x;"
+    yield from function.lines
+    if plan.program.labels is not None:
+        yield "    int best = 0;"
+        yield f"    for (int i = 1; i < {function.n_outputs}; ++i)"
+        yield "        if (out[i] > out[best])"
+        yield "            best = i;"
+        yield "    return best;"
+    yield "}"
+
+
+def _self_test(plan: Plan, function: CFunction, name: str) -> Iterator[str]:
+    rows, expected = plan.self_test.rows, plan.self_test.together
+    scale = plan.self_test.scale
+    yield "#ifdef RELVEC_SELF_TEST"
+    yield "#include <stdio.h>"
+    yield ""
+    yield from _table("number", f"{name}_rows", rows)
+    yield from _table("double", f"{name}_expected", expected)
+    yield from _table("double", f"{name}_scale", scale[None])
+    yield f"""
+int main(void)
+{{
+    double largest = 0;
+    for (int i = 0; i < {len(rows)}; ++i) {{
+        number out[{name}_outputs];
+        {name}_predict({name}_rows + i * {name}_features, out);
+        for (int j = 0; j < {name}_outputs; ++j) {{
+            const double known = {name}_expected[i * {name}_outputs + j];
+            const double error = fabs((double)out[j] - known) / {name}_scale[j];
+            if (error > largest)
+                largest = error;
+            else if (!(error <= largest)) /* not a number is no small error */
+                largest = HUGE_VAL;
+        }}
+    }}
+    printf("%.17g\\n", largest);
+    return !(largest <= {plan.tolerance});
+}}
+#endif
+"""
+
+
+def _table(kind: str, name: str, values: np.ndarray) -> Iterator[str]:
+    yield f"static const {kind} {name}[{values.size}] = {{"
+    yield from wrapped([f"{float(value):.17g}" for value in values.flat])
+    yield "};"
