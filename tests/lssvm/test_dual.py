@@ -176,7 +176,7 @@ def test_large_matrices_are_factored_in_blocks(rng, monkeypatch):
 def test_the_last_rows_are_judged_by_a_corner_of_the_factor(rng):
     X, y, weight = problem(rng)
     found = system(KERNELS[0], X, weight).solved(y, 3.0)
-    last = found.judged(15)
+    last = found.leave_last_out(15)
 
     np.testing.assert_allclose(last.errors, found.left_out.errors[-15:], rtol=1e-10)
     np.testing.assert_allclose(last.inflation, found.left_out.inflation[-15:])

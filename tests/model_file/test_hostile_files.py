@@ -321,7 +321,7 @@ def test_formats_of_names_are_not_saved():
 
 
 def test_parameters_that_files_do_not_have_must_be_by_default(monkeypatch):
-    from relvec.persistence import params as kept
+    from relvec.persistence import transformers as kept
 
     monkeypatch.setitem(kept._KEPT, StandardScaler, frozenset({"copy", "with_mean"}))
     assert set(kept_params(StandardScaler())) == {"copy", "with_mean"}

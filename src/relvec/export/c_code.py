@@ -19,16 +19,16 @@ from relvec.export.expressions import (
     Program,
     bare,
     bracketed,
-    economised,
+    economized_polynomial,
 )
 from relvec.export.plan import Plan
 from relvec.typing import AnyArray
 
-_AS_THEY_ARE = {"input", "constant", "wider", "take"}
+_AS_THEY_ARE = {"input", "constant", "expand_dims", "take"}
 
 
 def buffered(program: Program) -> set[int]:
-    """Their identities."""
+    """Return the ids of the values that are kept in buffers."""
     users = defaultdict(list)
     order = list(program)
     for one in order:
@@ -54,7 +54,7 @@ def buffered(program: Program) -> set[int]:
 
 
 def _repeats(one: Expression, user: Expression) -> bool:
-    """Whether entries of a value are asked for more than once by one of its users."""
+    """Whether the user needs entries of this value more than once."""
     if user.op in {"matmul", "squared_distances"}:
         return user.shape[-1] > 1
     if user.op == "concatenate":
@@ -76,8 +76,8 @@ _FUNCTIONS = {
     "sin": "sin",
     "remainder": "fmod",
 }
-_LARGEST_PRODUCT = 6  # exponent up to which a power is written as products
-_LONGEST = 60  # of a term that is written where it is used
+_LARGEST_PRODUCT = 6  # largest exponent written as a product
+_LONGEST = 60  # characters of a term that is written inline
 _LARGEST_INT = 32_767
 _WIDTH = 88
 _INT = 4  # bytes
@@ -100,7 +100,7 @@ class CFunction:
         self.tables: dict[str, AnyArray] = {}
         self.ram = 0
         self._buffered = buffered(program)
-        # An int of 16 bits, as small processors have, counts no further.
+        # The int of small processors has 16 bits.
         widest = max(one.size for one in program)
         self._counter = "int" if widest <= _LARGEST_INT else "long"
         self._uses = Counter(id(part) for one in program for part in one.operands)
@@ -117,7 +117,7 @@ class CFunction:
         self.n_outputs = place
 
     def literal(self, value: float) -> str:
-        """A number, with as many digits as its type has."""
+        """Write a number with all digits of its type."""
         if self.kind is np.float32:
             text = f"{float(np.float32(value)):.9g}"
             mark = "f"
@@ -128,7 +128,7 @@ class CFunction:
         return text + mark
 
     def table_lines(self) -> Iterator[str]:
-        """Definitions of all constants that are no single numbers."""
+        """Yield the definitions of all constant arrays."""
         for name, values in self.tables.items():
             columns = values.dtype.kind == "i"
             kind = "int" if columns else self.real
@@ -139,12 +139,12 @@ class CFunction:
 
     @property
     def flash(self) -> int:
-        """Bytes of constants."""
+        """Bytes of constant arrays."""
         sizes = {"f": np.dtype(self.kind).itemsize, "i": _INT}
         return sum(one.size * sizes[one.dtype.kind] for one in self.tables.values())
 
     def _written(self, output: Expression, place: int) -> int:
-        """Statements that put an output where the caller finds it."""
+        """Add statements that store an output."""
         with self._loops(output.shape) as index:
             value = self._value(output, index)
             where = _sum([str(place), _flat(index, output.shape)])
@@ -166,7 +166,7 @@ class CFunction:
 
     @contextmanager
     def _loops(self, shape: tuple[int, ...]) -> Iterator[Index]:
-        """Inside loops over all entries; places of axes of length one are known."""
+        """Open loops over all entries; axes of length one have index 0."""
         index = ["0" if length == 1 else self._fresh("i") for length in shape]
         opened = [pair for pair in zip(index, shape, strict=True) if pair[1] != 1]
         for name, length in opened:
@@ -178,7 +178,7 @@ class CFunction:
             self._close()
 
     def _open(self, counter: str, length: int) -> None:
-        """Begin a loop, in which values are known that are not outside."""
+        """Begin a loop with a scope of its own for known values."""
         kind = self._counter
         self._line(f"for ({kind} {counter} = 0; {counter} < {length}; ++{counter}) {{")
         self._depth += 1
@@ -190,7 +190,7 @@ class CFunction:
         self._line("}")
 
     def _value(self, one: Expression, index: Index) -> str:
-        """An entry, as something that may be written down more than once."""
+        """An entry as a term that may be used more than once."""
         if one.op in self._AS_IT_IS:
             return self._AS_IT_IS[one.op](self, one, index)
         if id(one) in self._buffers:
@@ -200,7 +200,7 @@ class CFunction:
         return known if known is not None else self._term(one, index)
 
     def _term(self, one: Expression, index: Index) -> str:
-        """An entry that is computed here: a short term, or the name of one."""
+        """An entry computed here: a short term, or a new variable."""
         text = self._computed(one, index)
         if self._uses[id(one)] == 1 and len(text) <= _LONGEST:
             return bracketed(text)
@@ -211,7 +211,7 @@ class CFunction:
         return name
 
     def _computed(self, one: Expression, index: Index) -> str:
-        """An entry, by what it is made of."""
+        """The operation that computes an entry."""
         if one.op in self._BY_INDEX:
             return self._BY_INDEX[one.op](self, one, index)
         each = [self._operand(part, index) for part in one.operands[: _arity(one)]]
@@ -224,7 +224,7 @@ class CFunction:
             return f"{each[0]} < 0 ? {each[1]} : {each[2]}"
         setting = one.operands[1].number
         if one.op == "polynomial":
-            return self._polynomial(each[0], economised(setting, self.kind))
+            return self._polynomial(each[0], economized_polynomial(setting, self.kind))
         return self._power(each[0], float(setting))
 
     def _input(self, one: Expression, index: Index) -> str:
@@ -233,7 +233,7 @@ class CFunction:
     def _constant(self, one: Expression, index: Index) -> str:
         return self._entry(one.number, index)
 
-    def _wider(self, one: Expression, index: Index) -> str:
+    def _expand_dims(self, one: Expression, index: Index) -> str:
         place = int(one.number)
         return self._value(one.operands[0], (*index[:place], *index[place + 1 :]))
 
@@ -242,7 +242,7 @@ class CFunction:
         return self._value(one.operands[0], (*index[:-1], chosen))
 
     def _operand(self, part: Expression, index: Index) -> str:
-        """The entry of an operand that belongs to one of the result."""
+        """The entry of an operand that belongs to an entry of the result."""
         own = index[len(index) - len(part.shape) :]
         places = [
             "0" if length == 1 else place
@@ -255,7 +255,7 @@ class CFunction:
         return f"{function}{suffix}({', '.join(map(bare, arguments))})"
 
     def _polynomial(self, t: str, coefficients: AnyArray) -> str:
-        """By Horner's rule, in a loop."""
+        """Evaluate a polynomial by Horner's rule, in a loop."""
         table, total, counter = (
             self._table(coefficients, "c"),
             self._fresh("s"),
@@ -278,7 +278,7 @@ class CFunction:
         return self._call("pow", base, self.literal(exponent))
 
     def _accumulated(self, one: Expression, index: Index) -> str:
-        """A sum or a largest value, by a loop before the place where it is used."""
+        """Compute a sum or maximum by a loop before the place of use."""
         inner = one.operands[0]
         place = len(inner.shape) - 1 if one.op == "matmul" else int(one.number)
         total, counter = self._fresh("s"), self._fresh("i")
@@ -298,7 +298,7 @@ class CFunction:
         return total
 
     def _distance(self, one: Expression, index: Index) -> str:
-        """A sum of squares, by a loop over features."""
+        """Sum the squares over features by a loop."""
         row, centres = one.operands
         total, counter, difference = map(self._fresh, "sid")
         self._line(f"{self.real} {total} = 0;")
@@ -311,7 +311,7 @@ class CFunction:
         return total
 
     def _chosen(self, one: Expression, index: Index) -> str:
-        """The part of several that an entry is in, all of which are in buffers."""
+        """Select the part of a concatenation that an entry is in."""
         place, value = 0, ""
         for number, part in enumerate(one.operands, start=1):
             at = index[-1] if place == 0 else f"{index[-1]} - {place}"
@@ -325,7 +325,7 @@ class CFunction:
     _AS_IT_IS: ClassVar = {
         "input": _input,
         "constant": _constant,
-        "wider": _wider,
+        "expand_dims": _expand_dims,
         "take": _taken,
     }
     _BY_INDEX: ClassVar = {
@@ -337,7 +337,7 @@ class CFunction:
     }
 
     def _entry(self, values: AnyArray, index: Index, kind: str = "c") -> str:
-        """Of a constant, by an index that may have more axes than it."""
+        """An entry of a constant, whose index may have more axes than it."""
         own = index[len(index) - values.ndim :]
         places = [
             "0" if length == 1 else each
@@ -367,12 +367,12 @@ class CFunction:
 
 
 def _arity(one: Expression) -> int:
-    """Operands that are looked at entry by entry."""
+    """Number of operands that are read entry by entry."""
     return 1 if one.op in {"polynomial", "power"} else len(one.operands)
 
 
 def _flat(index: Index, shape: tuple[int, ...]) -> str:
-    """The place in memory, row by row."""
+    """The position of an entry in memory, row by row."""
     terms, stride = [], 1
     for place, length in zip(reversed(index), reversed(shape), strict=True):
         if place != "0":
@@ -388,7 +388,7 @@ def _sum(terms: list[str]) -> str:
 
 
 def wrapped(words: list[str]) -> Iterator[str]:
-    """Words with commas, in lines of a certain width."""
+    """Wrap comma-separated words into lines."""
     line = "   "
     for word in words:
         if len(line) + len(word) + 2 > _WIDTH:
@@ -403,7 +403,7 @@ _KINDS = {"float32": "float", "float64": "double"}
 
 
 def c_text(plan: Plan, name: str) -> str:
-    """All of the file."""
+    """Write the whole C file."""
     if not isinstance(name, str) or not _WORD.fullmatch(name):
         raise ExportError(
             f"name must be one that C allows, of letters, digits and underscores; got "
@@ -444,7 +444,7 @@ def _comment(plan: Plan, function: CFunction, name: str) -> Iterator[str]:
 
 
 def _safe(text: str) -> str:
-    """That neither ends a comment nor begins one, in printable signs of one line."""
+    """Make text printable, of one line, and safe inside a C comment."""
     shown = "".join(sign if sign.isprintable() else " " for sign in text)
     return re.sub(r"(?<=\*)(?=/)|(?<=/)(?=\*)|(?<=\?)(?=\?)", " ", shown)
 

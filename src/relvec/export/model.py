@@ -10,35 +10,35 @@ from relvec.basis import Basis
 from relvec.export.expressions import (
     ExportError,
     Expression,
-    at_least,
-    concatenated,
+    concatenate,
     constant,
     exp,
     matmul,
+    maximum,
     power,
     sqrt,
-    squared,
+    square,
 )
-from relvec.export.kernels import FunctionValues, Pairs, values
+from relvec.export.kernels import FunctionValues, KernelInputs, values
 from relvec.export.probabilities import (
-    doubted,
-    largest,
-    log_doubted,
-    log_moderated,
-    moderated,
-    nodes_for,
+    averaged_sigmoid,
+    couple_pairs,
+    grid_size,
+    log_averaged_sigmoid,
+    log_mixed_with_priors,
+    mixed_with_priors,
     normalised,
-    pairs_coupled,
-    probit_of_covariance,
+    probability_of_largest,
     probit_of_two,
+    probit_with_covariance,
     softmax,
-    softmax_of_covariance,
-    softmax_of_variances,
+    softmax_with_covariance,
+    softmax_with_variances,
     votes,
 )
 from relvec.lssvm import LeastSquaresModel, RealTargets, SignedClasses
-from relvec.lssvm.dual import DualSpread
-from relvec.lssvm.ridge import RidgeSpread
+from relvec.lssvm.dual import DualVariance
+from relvec.lssvm.ridge import RidgeVariance
 from relvec.modelling import (
     FittedModel,
     IndependentModel,
@@ -49,8 +49,7 @@ from relvec.modelling import (
     trial_rows,
     variance_factor,
 )
-from relvec.modelling.coupling import Pairs as PairsOfClasses
-from relvec.modelling.coupling import Rest, VotingPairs
+from relvec.modelling.coupling import Pairs, Rest, VotingPairs
 from relvec.modelling.families import (
     ClassWiseProbit,
     Counts,
@@ -63,13 +62,13 @@ from relvec.modelling.surroundings import Surroundings
 from relvec.posterior import CoupledPosterior
 from relvec.typing import AnyArray, Array, Indices
 
-# Beside which a prior variance counts as zero.
+# A prior variance below this counts as zero.
 _TINY = 1e-30
 
 
 @dataclass(frozen=True, eq=False)
-class Unknown:
-    """As ``Surroundings`` has it, at a row."""
+class AugmentedMoments:
+    """Mean and variance augmented by what the data do not determine."""
 
     found: Surroundings
     squares: Expression  # (m,) of z
@@ -77,20 +76,20 @@ class Unknown:
 
     @classmethod
     def of(
-        cls, found: Surroundings, functions: FunctionValues, pairs: Pairs
-    ) -> "Unknown":
-        """By functions of the model that are known, and others."""
+        cls, found: Surroundings, functions: FunctionValues, pairs: KernelInputs
+    ) -> "AugmentedMoments":
+        """Build from the model's own functions and additional pivots."""
         pivots = FunctionValues.of(Basis((found.pivots,), bias=False), pairs)
         turned = pivots.times(found.by_pivots.T)
         shared = found.by_functions.T
         if len(shared):
             without = np.zeros((int(functions.bias), shared.shape[1]))
             turned = turned + functions.times(np.vstack([without, shared]))
-        prior = values(found.pivots.kernel, pairs.itself())
-        return cls(found, squared(turned), prior)
+        prior = values(found.pivots.kernel, pairs.with_row())
+        return cls(found, square(turned), prior)
 
     def mean(self, known: Expression) -> Expression:
-        """With what latent values gain where nothing is known."""
+        """Add the prior mean where the data say nothing."""
         if self.found.mean is None:
             return known
         explained = matmul(self.squares, 1 / self.found.determined[:, None])
@@ -98,38 +97,38 @@ class Unknown:
         return known + share * self.found.mean
 
     def variance(self, known: Expression) -> Expression:
-        """The model's, or more."""
-        share = self._left(self.squares.sum().wider(0), self.found.power)
-        return at_least(known, share * self.prior * self.found.amplitude)
+        """The larger of the model's variance and the undetermined prior variance."""
+        share = self._left(self.squares.sum().expand_dims(0), self.found.power)
+        return maximum(known, share * self.prior * self.found.amplitude)
 
     def _left(self, explained: Expression, exponent: float) -> Expression:
-        share = at_least(1.0 - explained / at_least(self.prior, _TINY), 0.0)
+        share = maximum(1.0 - explained / maximum(self.prior, _TINY), 0.0)
         return power(share, exponent)
 
 
 @dataclass(frozen=True, eq=False)
 class Latent:
-    """Mean (K,) of η, and what is known of its spread."""
+    """Mean (K,) of η, and how to compute its variance."""
 
     mean: Expression
     functions: FunctionValues
-    pairs: Pairs
+    pairs: KernelInputs
     model: Any
-    unknown: Unknown | None = None  # far from the data
+    unknown: AugmentedMoments | None = None  # far from the data
 
     @property
     def variance(self) -> Expression:
-        """(K,), or (1,) where all outputs share it."""
+        """(K,), or (1,) if all outputs share it."""
         return _variance(self.model, self)
 
     @property
     def coupled(self) -> bool:
-        """Whether outputs have a covariance; without functions they have none."""
+        """Whether outputs are correlated."""
         return isinstance(self.model.posterior, CoupledPosterior)
 
     @property
     def covariance(self) -> list[list[Expression]]:
-        """(K, K) of coupled outputs, each entry by itself."""
+        """(K, K) of correlated outputs, as single entries."""
         posterior = self.model.posterior
         n_outputs, size = posterior.mean.shape
         whitener = posterior.whitener[0].reshape(n_outputs * size, n_outputs, size)
@@ -137,7 +136,7 @@ class Latent:
         found = [[(one * two).sum() for two in turned] for one in turned]
         if self.unknown is None:
             return found
-        own = concatenated([found[k][k].wider(0) for k in range(n_outputs)])
+        own = concatenate([found[k][k].expand_dims(0) for k in range(n_outputs)])
         wider = self.unknown.variance(own)
         for k in range(n_outputs):
             found[k][k] = wider.take([k]).sum()
@@ -145,23 +144,23 @@ class Latent:
 
 
 @singledispatch
-def latent(model: Any, pairs: Pairs) -> Latent:
-    """Of a model, at a row."""
+def latent(model: Any, pairs: KernelInputs) -> Latent:
+    """Latent values of a model at a row."""
     raise ExportError(f"{type(model).__name__} cannot be exported")
 
 
 @latent.register
-def _(model: FittedModel, pairs: Pairs) -> Latent:
+def _(model: FittedModel, pairs: KernelInputs) -> Latent:
     functions = FunctionValues.of(model.basis, pairs)
     mean = functions.times(model.posterior.mean.T) + model.offset
     if model.surroundings is None:
         return Latent(mean, functions, pairs, model)
-    unknown = Unknown.of(model.surroundings, functions, pairs)
+    unknown = AugmentedMoments.of(model.surroundings, functions, pairs)
     return Latent(unknown.mean(mean), functions, pairs, model, unknown)
 
 
 @latent.register
-def _(model: LeastSquaresModel, pairs: Pairs) -> Latent:
+def _(model: LeastSquaresModel, pairs: KernelInputs) -> Latent:
     functions = FunctionValues.of(model.basis, pairs)
     mean = functions.times(model.coefficients) + model.bias
     return Latent(mean, functions, pairs, model)
@@ -177,9 +176,11 @@ def _(model: FittedModel, of: Latent) -> Expression:
     posterior = model.posterior
     if of.coupled:
         covariance = of.covariance
-        return concatenated([covariance[k][k].wider(0) for k in range(len(covariance))])
+        return concatenate(
+            [covariance[k][k].expand_dims(0) for k in range(len(covariance))]
+        )
     own = posterior.whitener[: len(posterior.factor)]
-    known = concatenated([of.functions.squares(one.T).wider(0) for one in own])
+    known = concatenate([of.functions.squares(one.T).expand_dims(0) for one in own])
     if len(own) < len(posterior.whitener):
         known = known * posterior.proportions
     return known if of.unknown is None else of.unknown.variance(known)
@@ -201,37 +202,37 @@ def _spread(spread: Any, of: Latent) -> Expression:
 
 
 @_spread.register
-def _(spread: DualSpread, of: Latent) -> Expression:
-    """As ``DualSpread.variance`` has it."""
+def _(spread: DualVariance, of: Latent) -> Expression:
+    """As ``DualVariance.variance`` has it."""
     t, system = spread.scales[0], spread.system
     half = spread.factor.half_solved(np.asfortranarray(np.diag(system.root)))
-    functions, order = _among(of, system.functions)
-    itself = values(system.functions.kernel, of.pairs.itself())
-    found = itself - functions.squares(half.T[order]).wider(0) * t
+    functions, order = _functions_of(of, system.functions)
+    itself = values(system.functions.kernel, of.pairs.with_row())
+    found = itself - functions.squares(half.T[order]).expand_dims(0) * t
     if system.intercept:
         weights = (t * spread.g * system.root)[order, None]
-        found = found + squared(1.0 - functions.times(weights)) * (1 / (t * spread.q))
-    return at_least(found, 0.0)
+        found = found + square(1.0 - functions.times(weights)) * (1 / (t * spread.q))
+    return maximum(found, 0.0)
 
 
 @_spread.register
-def _(spread: RidgeSpread, of: Latent) -> Expression:
-    """As ``RidgeSpread.variance`` has it."""
+def _(spread: RidgeVariance, of: Latent) -> Expression:
+    """As ``RidgeVariance.variance`` has it."""
     pivots = spread.pivots
     if len(pivots) == 0:
         return constant(np.array([spread.constant / spread.C]))
     group = Basis.of(pivots.kernel, pivots.rows, bias=False).groups[0]
-    functions, order = _among(of, group)
+    functions, order = _functions_of(of, group)
     features = functions.times(pivots.whitener.T[order])
-    itself = values(pivots.kernel, of.pairs.itself())
-    left = at_least(itself - squared(features).sum().wider(0), 0.0)
+    itself = values(pivots.kernel, of.pairs.with_row())
+    left = maximum(itself - square(features).sum().expand_dims(0), 0.0)
     turned = functions.times((pivots.whitener.T @ spread.half)[order])
-    leverage = squared(turned - spread.mean @ spread.half).sum().wider(0)
+    leverage = square(turned - spread.mean @ spread.half).sum().expand_dims(0)
     return left + (leverage + spread.constant) * (1 / spread.C)
 
 
-def _among(of: Latent, group: Any) -> tuple[FunctionValues, Indices]:
-    """Functions of a group, the model's own if they are the same in another order.
+def _functions_of(of: Latent, group: Any) -> tuple[FunctionValues, Indices]:
+    """Values of a group's functions, shared with the model if these are the same.
 
     And their order, by which the rows of a matrix are brought into that of the former.
     """
@@ -240,24 +241,25 @@ def _among(of: Latent, group: Any) -> tuple[FunctionValues, Indices]:
         basis = Basis((group,), bias=False)
         return FunctionValues.of(basis, of.pairs), np.arange(len(group))
     order = np.empty(len(own), dtype=np.intp)
-    order[_sorted(own)] = _sorted(group.centres)
+    order[_lexicographic(own)] = _lexicographic(group.centres)
     if not np.array_equal(own, group.centres[order]):
         basis = Basis((group,), bias=False)
         return FunctionValues.of(basis, of.pairs), np.arange(len(group))
     return of.functions, order
 
 
-def _sorted(centres: AnyArray) -> Indices:
+def _lexicographic(centres: AnyArray) -> Indices:
     columns: Array = centres if centres.ndim == 1 else centres.T[::-1]
     return np.lexsort(np.atleast_2d(columns))
 
 
-# Of the largest of a feature: so far from zero no rounding makes a row negative.
+# Distance of a row from zero, in units of the largest value of a feature, so that no
+# rounding makes it negative.
 _LEAST = 1e-3
 
 
-def tried_rows(model: Any, count: int, further: float = 1.0) -> Array:
-    """About the centres of a model, and positive if no centre is negative.
+def rows_to_try(model: Any, count: int, further: float = 1.0) -> Array:
+    """Rows near the centres of a model, non-negative if all centres are.
 
     Kernels of counts know no others. They may be so many times further out.
     """
@@ -270,43 +272,43 @@ def tried_rows(model: Any, count: int, further: float = 1.0) -> Array:
     return np.maximum(np.abs(rows), _LEAST * np.max(centres, axis=0))
 
 
-# Rows that tell how uncertain a model may be, and what may be beyond them.
+# Rows that show how the variances of a model differ, and a margin beyond them.
 _TRIED, _MARGIN = 500, 1.5
 _FURTHER = (1.0, 10.0, 1000.0)
 Outputs = dict[str, Expression]
 
 
 @singledispatch
-def outputs(model: Any, pairs: Pairs, *, std: bool) -> Outputs:
-    """Of a row, by name."""
+def outputs(model: Any, pairs: KernelInputs, *, std: bool) -> Outputs:
+    """Outputs of a model at a row, by name."""
     raise ExportError(f"{type(model).__name__} cannot be exported")
 
 
 @outputs.register(FittedModel)
 @outputs.register(LeastSquaresModel)
-def _(model: Any, pairs: Pairs, *, std: bool) -> Outputs:
-    return _of_family(model.family, latent(model, pairs), std=std)
+def _(model: Any, pairs: KernelInputs, *, std: bool) -> Outputs:
+    return _family_outputs(model.family, latent(model, pairs), std=std)
 
 
 @outputs.register
-def _(model: PairwiseModel, pairs: Pairs, *, std: bool) -> Outputs:
+def _(model: PairwiseModel, pairs: KernelInputs, *, std: bool) -> Outputs:
     each = [latent(one, pairs) for one in model.models]
-    return _of_coupling(model.coupling, model.models, each)
+    return _coupled_outputs(model.coupling, model.models, each)
 
 
 @outputs.register
-def _(model: IndependentModel, pairs: Pairs, *, std: bool) -> Outputs:
+def _(model: IndependentModel, pairs: KernelInputs, *, std: bool) -> Outputs:
     each = [outputs(one, pairs, std=std) for one in model.models]
-    return {name: concatenated([one[name] for one in each]) for name in each[0]}
+    return {name: concatenate([one[name] for one in each]) for name in each[0]}
 
 
 @singledispatch
-def _of_family(family: Any, of: Latent, *, std: bool) -> Outputs:
+def _family_outputs(family: Any, of: Latent, *, std: bool) -> Outputs:
     raise ExportError(f"targets of type {type(family).__name__} cannot be exported")
 
 
-@_of_family.register(Regression)
-@_of_family.register(RobustRegression)
+@_family_outputs.register(Regression)
+@_family_outputs.register(RobustRegression)
 def _(family: Any, of: Latent, *, std: bool) -> Outputs:
     if not std:
         return {"mean": of.mean}
@@ -314,23 +316,23 @@ def _(family: Any, of: Latent, *, std: bool) -> Outputs:
 
 
 def _noise(of: Latent) -> Any:
-    """Its variance, of every row or of all."""
+    """The noise variance, constant or a function of the row."""
     found = of.model.noise_model
     if found is None:
         return of.model.family.noise_variance
     return exp(-latent(found, of.pairs).mean) * found.family.factor
 
 
-@_of_family.register
+@_family_outputs.register
 def _(family: Counts, of: Latent, *, std: bool) -> Outputs:
     rate = exp(of.mean)
     if not std:
         return {"mean": rate}
-    total = rate + (of.variance + family.dispersion) * squared(rate)
+    total = rate + (of.variance + family.dispersion) * square(rate)
     return {"mean": rate, "std": sqrt(total)}
 
 
-@_of_family.register
+@_family_outputs.register
 def _(family: RealTargets, of: Latent, *, std: bool) -> Outputs:
     if not std:
         return {"mean": of.mean}
@@ -339,7 +341,7 @@ def _(family: RealTargets, of: Latent, *, std: bool) -> Outputs:
     return {"mean": of.mean, "std": sqrt(total)}
 
 
-@_of_family.register
+@_family_outputs.register
 def _(family: SignedClasses, of: Latent, *, std: bool) -> Outputs:
     values = of.mean
     if values.shape == (1,):
@@ -347,45 +349,45 @@ def _(family: SignedClasses, of: Latent, *, std: bool) -> Outputs:
     return {"probabilities": softmax(values * (2 / family.link_variance))}
 
 
-@_of_family.register
+@_family_outputs.register
 def _(family: TwoClasses, of: Latent, *, std: bool) -> Outputs:
-    return {"probabilities": moderated(of.mean, of.variance, family.doubt)}
+    return {"probabilities": averaged_sigmoid(of.mean, of.variance, family.doubt)}
 
 
-@_of_family.register
+@_family_outputs.register
 def _(family: Probit, of: Latent, *, std: bool) -> Outputs:
     coding = family.likelihood.coding
     if of.coupled:
-        p = probit_of_covariance(of.mean, of.covariance, coding)
+        p = probit_with_covariance(of.mean, of.covariance, coding)
     else:
-        # Contrasts have one variance in common; so have differences of classes.
-        shared = of.variance.sum().wider(0) * (1 / of.variance.shape[0])
-        p = _probit(matmul(of.mean, coding.T), shared, nodes_for(1.0))
-    return {"probabilities": normalised(doubted(p, family.doubt))}
+        # All contrasts have the same variance, and so do differences of classes.
+        shared = of.variance.sum().expand_dims(0) * (1 / of.variance.shape[0])
+        p = _probit(matmul(of.mean, coding.T), shared, grid_size(1.0))
+    return {"probabilities": normalised(mixed_with_priors(p, family.doubt))}
 
 
-@_of_family.register
+@_family_outputs.register
 def _(family: ClassWiseProbit, of: Latent, *, std: bool) -> Outputs:
-    p = _probit(of.mean, of.variance, nodes_for(_largest_ratio(of.model)))
-    return {"probabilities": normalised(doubted(p, family.doubt))}
+    p = _probit(of.mean, of.variance, grid_size(_largest_ratio(of.model)))
+    return {"probabilities": normalised(mixed_with_priors(p, family.doubt))}
 
 
-@_of_family.register
+@_family_outputs.register
 def _(family: PluggedIn, of: Latent, *, std: bool) -> Outputs:
-    p = _probit(of.mean, constant(np.zeros(1)), nodes_for(1.0))
-    return {"probabilities": normalised(doubted(p, family.doubt))}
+    p = _probit(of.mean, constant(np.zeros(1)), grid_size(1.0))
+    return {"probabilities": normalised(mixed_with_priors(p, family.doubt))}
 
 
 def _probit(mean: Expression, variance: Expression, n_nodes: int) -> Expression:
     """P (K,) of classes with independent latent values."""
     if mean.shape == (2,):
         return probit_of_two(mean, variance)
-    return largest(mean, sqrt(variance + 1.0), n_nodes)
+    return probability_of_largest(mean, sqrt(variance + 1.0), n_nodes)
 
 
 def _largest_ratio(model: FittedModel) -> float:
-    """Of deviations of latent values with unit noise, about the centres and far out."""
-    rows, ratio = tried_rows(model, _TRIED), 1.0
+    """Largest ratio of standard deviations with unit noise, near and far."""
+    rows, ratio = rows_to_try(model, _TRIED), 1.0
     for further in _FURTHER:
         _, variance = model.latent(further * rows)
         std = np.sqrt(1 + variance)
@@ -393,58 +395,62 @@ def _largest_ratio(model: FittedModel) -> float:
     return _MARGIN * ratio
 
 
-@_of_family.register
+@_family_outputs.register
 def _(family: Logit, of: Latent, *, std: bool) -> Outputs:
     if of.coupled:
-        p = softmax_of_covariance(of.mean, of.covariance)
+        p = softmax_with_covariance(of.mean, of.covariance)
     else:
-        p = softmax_of_variances(of.mean, of.variance)
-    return {"probabilities": normalised(doubted(p, family.doubt))}
+        p = softmax_with_variances(of.mean, of.variance)
+    return {"probabilities": normalised(mixed_with_priors(p, family.doubt))}
 
 
 @singledispatch
-def _of_coupling(coupling: Any, models: Any, each: list[Latent]) -> Outputs:
+def _coupled_outputs(coupling: Any, models: Any, each: list[Latent]) -> Outputs:
     raise ExportError(f"{type(coupling).__name__} cannot be exported")
 
 
-@_of_coupling.register
+@_coupled_outputs.register
 def _(coupling: Rest, models: Any, each: list[Latent]) -> Outputs:
     return {"probabilities": softmax(_log_second(models, each))}
 
 
-@_of_coupling.register
-def _(coupling: PairsOfClasses, models: Any, each: list[Latent]) -> Outputs:
+@_coupled_outputs.register
+def _(coupling: Pairs, models: Any, each: list[Latent]) -> Outputs:
     p = [
-        moderated(of.mean, of.variance, one.family.doubt)
+        averaged_sigmoid(of.mean, of.variance, one.family.doubt)
         for one, of in zip(models, each, strict=True)
     ]
-    return {"probabilities": pairs_coupled(p, len(coupling.labels))}
+    return {"probabilities": couple_pairs(p, len(coupling.labels))}
 
 
-@_of_coupling.register
+@_coupled_outputs.register
 def _(coupling: VotingPairs, models: Any, each: list[Latent]) -> Outputs:
     odds = _log_second(models, each) - _log_first(models, each)
     return {"votes": votes(odds, len(coupling.labels))}
 
 
 def _log_second(models: Any, each: list[Latent]) -> Expression:
-    """log P (M,) of the second of two classes of every model."""
-    mean, variance = _side_by_side(each)
-    return log_doubted(log_moderated(mean, variance), _doubts(models), 1)
-
-
-def _log_first(models: Any, each: list[Latent]) -> Expression:
-    mean, variance = _side_by_side(each)
-    return log_doubted(log_moderated(-mean, variance), _doubts(models), 0)
-
-
-def _side_by_side(each: list[Latent]) -> tuple[Expression, Expression]:
-    """Means and variances (M,)."""
-    return (
-        concatenated([of.mean for of in each]),
-        concatenated([of.variance for of in each]),
+    """log P (M,) of the second class of every binary model."""
+    mean, variance = _stacked_moments(each)
+    return log_mixed_with_priors(
+        log_averaged_sigmoid(mean, variance), _prior_mixtures(models), 1
     )
 
 
-def _doubts(models: Any) -> list[Any]:
+def _log_first(models: Any, each: list[Latent]) -> Expression:
+    mean, variance = _stacked_moments(each)
+    return log_mixed_with_priors(
+        log_averaged_sigmoid(-mean, variance), _prior_mixtures(models), 0
+    )
+
+
+def _stacked_moments(each: list[Latent]) -> tuple[Expression, Expression]:
+    """Means and variances (M,) of several models."""
+    return (
+        concatenate([of.mean for of in each]),
+        concatenate([of.variance for of in each]),
+    )
+
+
+def _prior_mixtures(models: Any) -> list[Any]:
     return [getattr(one.family, "doubt", None) for one in models]

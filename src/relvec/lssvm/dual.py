@@ -31,7 +31,7 @@ from scipy.linalg import blas, cho_solve, lapack
 from relvec.basis import BLOCK_ENTRIES, Basis, Functions, as_rows, blocks, evaluated
 from relvec.blockwise import in_order
 from relvec.linalg import available_threads, single_threaded, threads_for, upper_factor
-from relvec.lssvm.model import Evidence, LeftOut
+from relvec.lssvm.model import Evidence, LeaveOneOut
 from relvec.modelling import TrainingSet
 from relvec.typing import AnyArray, Array, Indices
 
@@ -47,15 +47,15 @@ _TRIES = 12  # of a shift ten times as large: beyond, no number is right
 
 
 class Factor(Protocol):
-    """What can be asked of a symmetric matrix that was factored."""
+    """A factored symmetric matrix."""
 
     @property
     def shift(self) -> float:
-        """What was added to its diagonal to make it one that can be solved."""
+        """What was added to the diagonal to make the matrix regular."""
 
     @property
     def log_determinant(self) -> float:
-        """nan where the matrix is not positive definite."""
+        """NaN if the matrix is not positive definite."""
 
     def solve(self, right: Array) -> Array:
         """matrix⁻¹ right, for right sides (n, m)."""
@@ -94,7 +94,7 @@ class CholeskyFactor:
         return found
 
     def _inverse_squares(self, columns: slice) -> Array:
-        """Of some columns of L⁻¹, block by block from the diagonal on."""
+        """Column norms of a part of L⁻¹, block by block from the diagonal."""
         start, size = columns.start, len(self.lower)
         inverse = np.zeros((size - start, columns.stop - start), order="F")
         for top in range(start, size, _INVERTED):
@@ -110,7 +110,7 @@ class CholeskyFactor:
 
 @dataclass(frozen=True, eq=False)
 class IndefiniteFactor:
-    """LDLᵀ by Bunch and Kaufman's pivots."""
+    """LDLᵀ with the pivots of Bunch and Kaufman."""
 
     factor: Array
     pivots: Indices
@@ -125,7 +125,7 @@ class IndefiniteFactor:
 
 
 def factored(matrix: Callable[[], Array], *, definite: bool) -> Factor:
-    """A factor of the matrix that is made, its lower triangle, column-major.
+    """Factor the lower triangle, column-major, that ``matrix`` returns.
 
     Without one, which only rounding takes from a matrix known to be positive definite,
     as little is added to its diagonal as makes one; of another it is LDLᵀ.
@@ -151,12 +151,12 @@ def factored(matrix: Callable[[], Array], *, definite: bool) -> Factor:
 
 
 def _largest(lower: Array) -> float:
-    """Absolute value, by columns."""
+    """Largest absolute value."""
     return max(float(np.max(np.abs(column))) for column in lower.T)
 
 
 def cholesky_factor(matrix: Array, shift: float = 0.0) -> CholeskyFactor | None:
-    """In the place of a lower triangle; None if the matrix is not positive definite."""
+    """Factor a lower triangle in place; None if it is not positive definite."""
     size = len(matrix)
     for part in blocks(size, 1, _MOST_ROWS):
         start, stop = part.start, part.stop
@@ -177,7 +177,7 @@ def cholesky_factor(matrix: Array, shift: float = 0.0) -> CholeskyFactor | None:
 
 
 def _indefinite(matrix: Array, shift: float) -> IndefiniteFactor | None:
-    """None if the matrix is singular to working precision."""
+    """Factor as LDLᵀ; None if the matrix is singular to working precision."""
     norm = max(float(np.abs(column).sum()) for column in matrix.T)
     work = int(lapack.dsytrf_lwork(len(matrix), lower=1)[0])
     factor, pivots, failed = lapack.dsytrf(matrix, lower=1, lwork=work, overwrite_a=1)
@@ -196,7 +196,7 @@ _KEPT = 2048  # rows of a factor that stays for error bars, 34 MB
 
 @dataclass(frozen=True, eq=False)
 class DualSystem:
-    """All of (7) but C and the targets."""
+    """The system (7) without C and the targets."""
 
     functions: Functions  # centred on the rows, or their columns of a kernel matrix
     rows: AnyArray
@@ -212,7 +212,7 @@ class DualSystem:
         return np.sqrt(self.weight)
 
     def check_symmetry(self) -> None:
-        """Refuse a kernel of which some rows tell that it is not symmetric."""
+        """Refuse a kernel that is not symmetric on some rows."""
         some = np.linspace(0, len(self) - 1, min(len(self), _TRIED)).astype(np.intp)
         K = _values(self.functions.subset(some), as_rows(self.rows[some]))
         if np.max(np.abs(K - K.T)) > _SYMMETRIC * np.max(np.abs(K), initial=0.0):
@@ -222,7 +222,7 @@ class DualSystem:
             )
 
     def kernel_matrix(self) -> Array:
-        """V^½KV^½, its lower triangle, column-major."""
+        """Lower triangle of V^½KV^½, column-major."""
         size, root = len(self), self.root
         matrix = np.zeros((size, size), order="F")
         rows, weighted = as_rows(self.rows), bool(np.any(root != 1))
@@ -243,14 +243,14 @@ class DualSystem:
         return matrix
 
     def solved(self, targets: Array, C: float) -> "DualSolution":
-        """b and α for targets (N, K)."""
+        """Solve for b and α with targets (N, K)."""
         t = min(C, 1.0)
         factor = self.factored(t, t / C)
         with threads_for(len(self) ** 3 / 3):
             return _eliminated(self, factor, targets, t, t / C + factor.shift)
 
     def factored(self, t: float, u: float) -> Factor:
-        """Of D, or of one a little larger."""
+        """Factor D, or a slightly larger matrix."""
 
         def matrix() -> Array:
             made = self.kernel_matrix()
@@ -263,7 +263,7 @@ class DualSystem:
 
 
 def _values(functions: Functions, rows: AnyArray) -> Array:
-    """(rows, functions), by columns if the kernel is symmetric."""
+    """Kernel values (rows, functions), by columns if the kernel is symmetric."""
     if functions.positive_definite:
         return evaluated(functions.kernel, functions.centres, rows).T
     return evaluated(functions.kernel, rows, functions.centres)
@@ -287,7 +287,7 @@ def _eliminated(
 
 @dataclass(frozen=True, eq=False)
 class DualSolution:
-    """α and b with the factor that they come from."""
+    """α and b, with the factor that they were computed by."""
 
     system: DualSystem
     factor: Factor
@@ -301,7 +301,7 @@ class DualSolution:
 
     @property
     def error_weight(self) -> float:
-        """That of the system that was solved: less than asked for if K is singular."""
+        """The C of the solved system, lower than requested if K is singular."""
         return self.t / self.u
 
     @property
@@ -311,11 +311,11 @@ class DualSolution:
 
     @property
     def residual(self) -> Array:
-        """y − f (N, K), which are α/(CV)."""
+        """y − f (N, K), which equals α/(CV)."""
         return np.asarray(self.u * self.reduced / self.system.root[:, None])
 
-    def judged(self, count: int) -> LeftOut:
-        """The last rows as all others predict them, for little: by a corner of L.
+    def leave_last_out(self, count: int) -> LeaveOneOut:
+        """Leave-one-out errors of the last rows, from a corner of L.
 
         (LLᵀ)⁻¹ has (L_mmL_mmᵀ)⁻¹ for its last corner.
         """
@@ -326,20 +326,20 @@ class DualSolution:
         return self._remaining(corner.inverse_diagonal(), last)
 
     @cached_property
-    def left_out(self) -> LeftOut:
-        """Rows as all others predict them."""
+    def left_out(self) -> LeaveOneOut:
+        """Leave-one-out errors of all rows."""
         with threads_for(len(self.system) ** 3 / 3):
             return self._remaining(self.factor.inverse_diagonal(), slice(None))
 
-    def _remaining(self, diagonal: Array, rows: slice) -> LeftOut:
-        """From diag(D⁻¹) of some rows."""
+    def _remaining(self, diagonal: Array, rows: slice) -> LeaveOneOut:
+        """Leave-one-out errors from the diagonal of D⁻¹."""
         if self.system.intercept:
             diagonal = diagonal - self.g[rows] ** 2 / self.q
         weight = self.system.weight[rows]
-        return LeftOut(self.residual[rows], self.u * diagonal, weight)
+        return LeaveOneOut(self.residual[rows], self.u * diagonal, weight)
 
     def evidence(self) -> Evidence:
-        """Of the targets."""
+        """Evidence of the targets."""
         volume = self.factor.log_determinant - len(self.system) * np.log(self.u)
         if self.system.intercept:
             volume += np.log(self.u * self.q) if self.q > 0 else np.nan
@@ -354,14 +354,14 @@ class DualSolution:
         )
 
     @property
-    def spread(self) -> "DualSpread | None":
-        """For error bars; a matrix that is not positive definite has none."""
+    def spread(self) -> "DualVariance | None":
+        """The variance of values; None if the matrix is not positive definite."""
         if not isinstance(self.factor, CholeskyFactor):
             return None
-        return DualSpread(self.system, (self.t, self.u), self.g, self.q, self.factor)
+        return DualVariance(self.system, (self.t, self.u), self.g, self.q, self.factor)
 
 
-class DualSpread:
+class DualVariance:
     """Variances of an LS-SVM's values, in units of 1/μ.
 
     The factor is as large as the kernel matrix: it is no part of a pickled model, nor
@@ -384,7 +384,7 @@ class DualSpread:
 
     @property
     def factor(self) -> CholeskyFactor:
-        """Of D."""
+        """The factor of D."""
         if self._factor is None:
             with single_threaded():
                 found = self.system.factored(*self.scales)
@@ -413,7 +413,7 @@ _RIDGE = 1e-6
 def support_rows(
     solution: DualSolution, C: float, candidates: Indices, count: int
 ) -> tuple[Indices, int]:
-    """So many of the candidates, which keep their functions; systems solved for it."""
+    """Choose the rows that keep their functions; also count the solved systems."""
     system, alpha = solution.system, solution.coefficients
     K = Basis((system.functions,), bias=False)(as_rows(system.rows))
     share = system.weight / system.weight.sum() * system.intercept
@@ -434,7 +434,7 @@ def support_rows(
 
 
 def merged(data: TrainingSet) -> TrainingSet:
-    """Rows that are there again count as one of their weight: none is pruned apart."""
+    """Merge duplicate rows and add their weights, so that none is pruned separately."""
     table = data.table
     if table.dtype == object:
         return data

@@ -1,6 +1,6 @@
 """Fit an LS-SVM: by a factor, by conjugate gradients, or with a low rank.
 
-Conjugate gradients are exact and need products of the kernel matrix only:
+ConjugateSolution gradients are exact and need products of the kernel matrix only:
 
 Solves   DX = V^½[1 y] with D = tV^½KV^½ + uI, for all right sides at once
 Given    products of K, held in memory if it fits and evaluated in blocks if not
@@ -26,7 +26,13 @@ from relvec.evidence import Status
 from relvec.kernels import Kernel
 from relvec.linalg import single_threaded, threads_for
 from relvec.lssvm.dual import DualSolution, DualSystem, merged, support_rows
-from relvec.lssvm.model import Evidence, LeastSquaresModel, LeftOut, Outcome, Spread
+from relvec.lssvm.model import (
+    Evidence,
+    LatentVariance,
+    LeastSquaresModel,
+    LeaveOneOut,
+    Outcome,
+)
 from relvec.lssvm.ridge import (
     FeatureRows,
     Ridge,
@@ -37,7 +43,7 @@ from relvec.lssvm.ridge import (
     uniform_pivots,
 )
 from relvec.lssvm.specification import LeastSquares
-from relvec.lssvm.tuning import Chosen, chosen, scaled
+from relvec.lssvm.tuning import TunedParameters, tune, with_width
 from relvec.modelling import (
     Regression,
     Specification,
@@ -56,8 +62,8 @@ _MANY, _LEAST_FREEDOM = 60, 3.0
 
 
 @dataclass(frozen=True, eq=False)
-class Solved:
-    """A system that was solved."""
+class Solution:
+    """The solution of a system."""
 
     spec: LeastSquares
     data: TrainingSet
@@ -67,17 +73,17 @@ class Solved:
     indices: Indices
     coefficients: Array  # (n, K)
     bias: Array  # (K,)
-    spread: Spread | None
+    spread: LatentVariance | None
     evidence: Evidence
-    left_out: LeftOut | None
+    left_out: LeaveOneOut | None
     n_iter: int = 1
     history: dict[str, AnyArray] | None = None  # of tuning
     converged: bool = True
     remarks: tuple[str, ...] = ()
 
     def model(self) -> LeastSquaresModel:
-        """With noise, and probabilities that are calibrated."""
-        scale, noise = self._variances()
+        """Build the model, with its noise and calibrated probabilities."""
+        scale, noise = self._scale_and_noise()
         freedom = max(self.evidence.freedom, _LEAST_FREEDOM)
         freedom = freedom if freedom < _MANY else np.inf
         family = self.spec.family.with_noise(noise, freedom)
@@ -99,8 +105,8 @@ class Solved:
             fit=replace(self._outcome(), calibration=calibration),
         )
 
-    def _variances(self) -> tuple[float, float]:
-        """1/μ and 1/ζ: of rows left out if they are known, else of most evidence."""
+    def _scale_and_noise(self) -> tuple[float, float]:
+        """1/μ and 1/ζ, by leave-one-out errors if known, else by the evidence."""
         if self.left_out is None:
             scale = self.evidence.scale
             return scale, scale / self.evidence.C
@@ -128,8 +134,8 @@ _LEAST_SHARE = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
-class Conjugate:
-    """What the method came to."""
+class ConjugateSolution:
+    """The solution by conjugate gradients."""
 
     coefficients: Array  # α (N, K)
     bias: Array  # (K,)
@@ -139,8 +145,8 @@ class Conjugate:
     remarks: tuple[str, ...] = ()
 
 
-def held_kernel(kernel: Kernel, rows: TrainingRows, budget: Budget) -> DesignMatrix:
-    """K between all rows, as an array if the budget holds it."""
+def kernel_design(kernel: Kernel, rows: TrainingRows, budget: Budget) -> DesignMatrix:
+    """K between all rows, as an array if the budget allows it."""
     X = rows.rows.whole()
     dictionary = Dictionary(
         basis=Basis.of(kernel, X, bias=False),
@@ -162,10 +168,10 @@ def held_kernel(kernel: Kernel, rows: TrainingRows, budget: Budget) -> DesignMat
     return choice.design
 
 
-def solved_by_products(
+def solve_by_products(
     design: DesignMatrix, ridge: Ridge, C: float, *, tol: float, max_iter: int
-) -> Conjugate:
-    """α and b; ``ridge`` has the targets, and the features of the preconditioner."""
+) -> ConjugateSolution:
+    """Solve for α and b; ``ridge`` holds targets and the preconditioner's features."""
     largest = float(np.max(design.column_norms, initial=1.0))
     limited = min(C, 1 / (_LEAST_SHARE * largest))
     t = min(limited, 1.0)
@@ -174,7 +180,7 @@ def solved_by_products(
     right = np.hstack([root, root * (ridge.targets - ridge.target_mean)])
     norms = np.linalg.norm(right, axis=0)
     norms = np.where(norms > 0, norms, 1.0)
-    system = _System(design, root, t, t / limited)
+    system = _ProductSystem(design, root, t, t / limited)
     found, steps, failed = system.solved(
         right / norms,
         _preconditioner(ridge, t, t / limited, right.shape),
@@ -186,17 +192,17 @@ def solved_by_products(
     if ridge.intercept:
         b = (root[:, 0] @ rest) / float(root[:, 0] @ g)
     rest = rest - np.outer(g, b)
-    return Conjugate(
+    return ConjugateSolution(
         coefficients=t * root * rest,
         bias=ridge.target_mean + b,
         energy=t * np.sum(right[:, 1:] * rest, axis=0),
         n_iter=steps,
         converged=not failed,
-        remarks=() if limited == C else (_limited(C, limited),),
+        remarks=() if limited == C else (_remark_on_limit(C, limited),),
     )
 
 
-def _limited(C: float, limited: float) -> str:
+def _remark_on_limit(C: float, limited: float) -> str:
     return (
         f"C={C:.3g} is more than conjugate gradients have digits for, and the system "
         f"was solved as with C={limited:.3g}: lower C, or use method='exact'"
@@ -204,7 +210,7 @@ def _limited(C: float, limited: float) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class _System:
+class _ProductSystem:
     """D = tV^½KV^½ + uI by its products."""
 
     design: DesignMatrix  # K
@@ -215,7 +221,7 @@ class _System:
     def solved(
         self, right: Array, preconditioner: LinearOperator, tol: float, max_iter: int
     ) -> tuple[Array, int, bool]:
-        """D⁻¹ right, steps, and whether these were not enough."""
+        """D⁻¹ right, the number of steps, and whether it failed to converge."""
         shape, size, steps = right.shape, right.size, 0
 
         def product(x: Array) -> Array:
@@ -236,7 +242,7 @@ class _System:
         return found.reshape(shape), steps, bool(failed)
 
     def product(self, columns: Array) -> Array:
-        """D columns; K is symmetric, and its transpose needs no copy of columns."""
+        """D times columns; K is symmetric, and its transpose needs no copy."""
         norms = self.design.column_norms[:, None]
         with threads_for(float(len(columns)) * columns.size * 20):
             values = self.design.rmatvec(self.root * columns).T * norms
@@ -247,7 +253,7 @@ def _preconditioner(
     ridge: Ridge, t: float, u: float, shape: tuple[int, ...]
 ) -> LinearOperator:
     """(GGᵀ + uI)⁻¹ = [I − G(uI + GᵀG)⁻¹Gᵀ]/u with G = √t V^½F."""
-    G = ridge.features.whole() * np.sqrt(t * ridge.weight)[:, None]
+    G = ridge.features.matrix() * np.sqrt(t * ridge.weight)[:, None]
     with threads_for(float(G.size) * G.shape[1]):
         inner = G.T @ G
     inner[np.diag_indices(len(inner))] += u
@@ -267,22 +273,20 @@ _FEATURES = 0.25
 _LITTLE = 0.01  # of the noise's variance
 
 
-def low_rank(spec: LeastSquares, data: TrainingSet) -> Solved:
-    """By landmarks: those of Nyström, or the pivots of incomplete Cholesky."""
-    ridge, indices, found = _tuned(spec, data)
-    solved = of_rank(ridge, indices, found.C, spec, data)
+def fit_low_rank(spec: LeastSquares, data: TrainingSet) -> Solution:
+    """Fit with Nyström's landmarks or the pivots of incomplete Cholesky."""
+    ridge, indices, found = _tuned_ridge(spec, data)
+    solved = solution_at_pivots(ridge, indices, found.C, spec, data)
     return replace(solved, history=found.history)
 
 
-def conjugate(spec: LeastSquares, data: TrainingSet) -> Solved:
-    """By products of K; error bars and leverages are those of the preconditioner."""
+def fit_conjugate(spec: LeastSquares, data: TrainingSet) -> Solution:
+    """Fit by conjugate gradients; error bars are those of the preconditioner."""
     data = replace(data, rows=data.rows.held())
-    ridge, indices, by = _tuned(replace(spec, method="cholesky"), data)
-    low = of_rank(ridge, indices, by.C, spec, data)
-    design = held_kernel(low.kernel, data.rows, spec.budget)
-    found = solved_by_products(
-        design, ridge, by.C, tol=spec.tol, max_iter=spec.max_iter
-    )
+    ridge, indices, by = _tuned_ridge(replace(spec, method="cholesky"), data)
+    low = solution_at_pivots(ridge, indices, by.C, spec, data)
+    design = kernel_design(low.kernel, data.rows, spec.budget)
+    found = solve_by_products(design, ridge, by.C, tol=spec.tol, max_iter=spec.max_iter)
     return replace(
         low,
         # What is exact of it leaves a lower bound, of which the scale is exact.
@@ -298,17 +302,17 @@ def conjugate(spec: LeastSquares, data: TrainingSet) -> Solved:
     )
 
 
-def of_rank(
+def solution_at_pivots(
     ridge: Ridge, indices: Indices, C: float, spec: LeastSquares, data: TrainingSet
-) -> Solved:
-    """In the span of the functions at its pivots, whose rows have these numbers."""
+) -> Solution:
+    """Solve in the span of the functions at the pivots."""
     ridge = ridge.with_digits(C)
     coefficients, bias = ridge.coefficients(C)
     pivots = ridge.features.pivots
     # Where landmarks miss what matters beside the noise, only rows left out tell how
     # much noise there is.
     missing = C * ridge.left > _LITTLE * ridge.count
-    return Solved(
+    return Solution(
         spec=spec,
         data=data,
         kernel=pivots.kernel,
@@ -324,20 +328,22 @@ def of_rank(
 
 
 def ridge_at(pivots: Pivots, spec: LeastSquares, data: TrainingSet) -> Ridge:
-    """By one pass over the rows, whose features are kept if they fit."""
+    """Sum over all rows in one pass, keeping their features if they fit."""
     kept = 8 * len(data) * len(pivots) <= _FEATURES * spec.budget.bytes
     features = FeatureRows(pivots, data.rows, kept)
     return Ridge.of(features, data.targets, intercept=spec.intercept)
 
 
-def _tuned(spec: LeastSquares, data: TrainingSet) -> tuple[Ridge, Indices, Chosen]:
-    """Sums over rows, with the numbers of landmarks and what was chosen."""
+def _tuned_ridge(
+    spec: LeastSquares, data: TrainingSet
+) -> tuple[Ridge, Indices, TunedParameters]:
+    """Tune, then return the sums, the landmarks' row numbers and the parameters."""
 
     def ridge_of(kernel: Kernel) -> Ridge:
         return ridge_at(_pivots(spec, data, kernel)[0], spec, data)
 
-    found = chosen(spec, data, ridge_of)
-    pivots, indices = _pivots(spec, data, scaled(spec.kernel, found.width))
+    found = tune(spec, data, ridge_of)
+    pivots, indices = _pivots(spec, data, with_width(spec.kernel, found.width))
     return ridge_at(pivots, spec, data), indices, found
 
 
@@ -369,31 +375,31 @@ def _pivots(
 _SCREENED, _SHARE_SCREENED, _ALL = 200, 10, 600
 
 
-def exact(spec: LeastSquares, data: TrainingSet) -> Solved:
-    """By a factor of all of it."""
+def fit_exact(spec: LeastSquares, data: TrainingSet) -> Solution:
+    """Fit by a factor of all of K."""
     data = replace(data, rows=data.rows.held())
     if spec.n_support is not None:
         data = merged(data)
     if spec.tuning is not None:
         data = data.shuffled()  # the last rows will judge
-    found = chosen(spec, data, _screening(spec, data))
+    found = tune(spec, data, _screening(spec, data))
     centres = data.rows.indices if spec.precomputed else data.table
 
     def solved(width: float, C: float) -> DualSolution:
-        functions = Group(scaled(spec.kernel, width), centres)
+        functions = Group(with_width(spec.kernel, width), centres)
         system = DualSystem(functions, data.table, data.weight, spec.intercept)
         if not functions.positive_definite:
             system.check_symmetry()
         return system.solved(data.targets, C)
 
-    C, solution = found.confirmed(solved)
+    C, solution = found.confirmed_by_factors(solved)
     if spec.n_support is None:
-        return _of_solution(spec, data, solution, C, found)
+        return _from_dual(spec, data, solution, C, found)
     return _pruned(spec, data, solution, C, found)
 
 
 def _screening(spec: LeastSquares, data: TrainingSet) -> Callable[[Kernel], Ridge]:
-    """Of all rows by some of them as landmarks; for the evidence, of some rows."""
+    """A low rank of all rows; for the evidence, of some rows."""
     count = len(data)
     if count > _ALL:
         count = max(_SCREENED, count // _SHARE_SCREENED)
@@ -403,11 +409,15 @@ def _screening(spec: LeastSquares, data: TrainingSet) -> Callable[[Kernel], Ridg
     return lambda kernel: ridge_at(uniform_pivots(kernel, data.rows, count), spec, data)
 
 
-def _of_solution(
-    spec: LeastSquares, data: TrainingSet, solution: DualSolution, C: float, by: Chosen
-) -> Solved:
+def _from_dual(
+    spec: LeastSquares,
+    data: TrainingSet,
+    solution: DualSolution,
+    C: float,
+    by: TunedParameters,
+) -> Solution:
     functions = solution.system.functions
-    return Solved(
+    return Solution(
         spec=spec,
         data=data,
         kernel=functions.kernel,
@@ -435,28 +445,32 @@ def _remark_on_shift(solution: DualSolution, C: float) -> tuple[str, ...]:
 
 
 def _pruned(
-    spec: LeastSquares, data: TrainingSet, solution: DualSolution, C: float, by: Chosen
-) -> Solved:
-    """In the span of some of the functions, and by all rows."""
+    spec: LeastSquares,
+    data: TrainingSet,
+    solution: DualSolution,
+    C: float,
+    by: TunedParameters,
+) -> Solution:
+    """Solve in the span of some functions, with all rows."""
     count = max(as_share("n_support", spec.n_support, len(data)), 1)
     kernel = solution.system.functions.kernel
     candidates = independent_rows(kernel, data.rows)
     rows, more = support_rows(solution, C, candidates, count)
     pivots, indices = pivots_at(kernel, data.rows, rows)
-    found = of_rank(ridge_at(pivots, spec, data), indices, C, spec, data)
+    found = solution_at_pivots(ridge_at(pivots, spec, data), indices, C, spec, data)
     return replace(found, n_iter=by.n_exact + more, history=by.history)
 
 
-_METHODS: dict[str, Callable[[LeastSquares, TrainingSet], Solved]] = {
-    "exact": exact,
-    "nystrom": low_rank,
-    "cholesky": low_rank,
-    "cg": conjugate,
+_METHODS: dict[str, Callable[[LeastSquares, TrainingSet], Solution]] = {
+    "exact": fit_exact,
+    "nystrom": fit_low_rank,
+    "cholesky": fit_low_rank,
+    "cg": fit_conjugate,
 }
 
 
 def fit_least_squares(spec: LeastSquares, data: TrainingSet) -> LeastSquaresModel:
-    """The LS-SVM of these data."""
+    """Fit the LS-SVM of a specification."""
     method = spec.method_for(data.rows)
     logger.info("method: %s", method)
     with single_threaded():

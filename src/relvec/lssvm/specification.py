@@ -58,7 +58,7 @@ class Tuning(Parametric):
 
 
 def as_path(name: str, given: Any) -> Array:
-    """Positive numbers, ascending, each once."""
+    """Distinct positive numbers in ascending order."""
     path = np.unique(as_floats(name, given, 1))
     if len(path) == 0 or path[0] <= 0:
         raise ValueError(f"{name} must hold positive numbers to try; got {given!r}")
@@ -66,7 +66,7 @@ def as_path(name: str, given: Any) -> Array:
 
 
 def as_tuning(value: Any) -> Tuning | None:
-    """What a user means by ``tune``; or refuse."""
+    """Interpret the parameter ``tune``."""
     if value is None or isinstance(value, Tuning):
         return value
     if isinstance(value, str) and value in CRITERIA:
@@ -90,7 +90,7 @@ _SQUARES, _FEATURES = 6, 3
 
 @dataclass(frozen=True)
 class LeastSquares:
-    """An LS-SVM but for its data."""
+    """An LS-SVM without its data."""
 
     kernel: Kernel
     family: Any
@@ -108,20 +108,20 @@ class LeastSquares:
 
     @property
     def wants_left_out(self) -> bool:
-        """Whether rows left out are asked for, to tune or to calibrate by."""
+        """Whether leave-one-out errors are needed, to tune or to calibrate."""
         tuned = self.tuning is not None and self.tuning.criterion == "loo"
         return tuned or self.family.needs_left_out
 
     @property
     def largest_weight(self) -> float:
-        """The largest C that may be solved for."""
+        """The largest C that may be used."""
         if self.tuning is None:
             return self.C
         path = self.tuning.C
         return np.inf if path is None else float(as_path("C", path)[-1])
 
     def method_for(self, rows: TrainingRows) -> str:
-        """By name, or what suits for "auto"; what cannot be had is refused."""
+        """The method by name, or a suitable one for "auto"."""
         definite, method = self.kernel.positive_definite, self._suiting(len(rows))
         if self.n_support is not None:
             self._check_pruning(method, definite)
@@ -138,7 +138,7 @@ class LeastSquares:
         return method
 
     def _suiting(self, n_rows: int) -> str:
-        """What "auto" is; any other method is itself."""
+        """The method that "auto" selects."""
         if self.method != "auto":
             return self.method
         if not isinstance(self.landmarks, str) or self.landmarks != "uniform":
@@ -190,7 +190,7 @@ class LeastSquares:
         return copies * float(n_rows) ** 2
 
     def rank_for(self, rows: TrainingRows) -> int:
-        """Landmarks at most."""
+        """Maximal number of landmarks."""
         if self.rank is not None:
             return min(self.rank, len(rows))
         if not isinstance(self.landmarks, str):

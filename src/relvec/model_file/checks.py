@@ -20,9 +20,9 @@ from relvec.kernels.stationary import Radial
 from relvec.kernels.varying import Varying
 from relvec.likelihoods import Gaussian
 from relvec.lssvm import LeastSquaresModel, RealTargets, SignedClasses
-from relvec.lssvm.dual import DualSpread, DualSystem
-from relvec.lssvm.model import LeftOut, Outcome
-from relvec.lssvm.ridge import RidgeSpread
+from relvec.lssvm.dual import DualSystem, DualVariance
+from relvec.lssvm.model import LeaveOneOut, Outcome
+from relvec.lssvm.ridge import RidgeVariance
 from relvec.model_file.document import ModelFileError
 from relvec.model_file.schema import (
     Rule,
@@ -499,7 +499,7 @@ _SCHEMAS: dict[type[Any], Schema] = {
             "scale": number(0.0),
             "C": positive,
             "indices": indices("functions", -1),
-            "spread": optional(_a(DualSpread, RidgeSpread)),
+            "spread": optional(_a(DualVariance, RidgeVariance)),
             "fit": _a(Outcome),
         },
         _least_squares,
@@ -512,7 +512,7 @@ _SCHEMAS: dict[type[Any], Schema] = {
             "intercept": flag,
         }
     ),
-    DualSpread: Schema(
+    DualVariance: Schema(
         {
             "system": _a(DualSystem),
             "g": reals("rows"),
@@ -527,7 +527,7 @@ _SCHEMAS: dict[type[Any], Schema] = {
             "factor": reals("rank", "rank"),
         }
     ),
-    RidgeSpread: Schema(
+    RidgeVariance: Schema(
         {
             "pivots": _a(Pivots),
             "mean": reals("rank"),
@@ -536,7 +536,7 @@ _SCHEMAS: dict[type[Any], Schema] = {
             "C": positive,
         }
     ),
-    LeftOut: Schema(
+    LeaveOneOut: Schema(
         {
             "residual": reals("left out", "outputs"),
             "remaining": reals("left out"),
@@ -553,7 +553,7 @@ _SCHEMAS: dict[type[Any], Schema] = {
             "remarks": words,
             "history": optional(history()),
             "calibration": optional(_a(Calibration)),
-            "left_out": optional(_a(LeftOut)),
+            "left_out": optional(_a(LeaveOneOut)),
         }
     ),
 }

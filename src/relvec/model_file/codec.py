@@ -21,7 +21,7 @@ from relvec.typing import AnyArray
 
 @dataclass(frozen=True)
 class Kind:
-    """How objects of a class are kept: by fields, from which it is made again."""
+    """How the objects of a class are saved: by named fields, and how they are made."""
 
     name: str  # in the file, whatever the class is called
     cls: type
@@ -34,7 +34,7 @@ class Kind:
 
 
 def of_dataclass(name: str, cls: Any, *, kernel: bool = False) -> Kind:
-    """Its fields, given to its constructor."""
+    """Save the fields of a dataclass and pass them to its constructor."""
     own = [each for each in fields(cls) if each.init]
     names = tuple(each.name for each in own)
     optional = frozenset(
@@ -50,7 +50,7 @@ def of_dataclass(name: str, cls: Any, *, kernel: bool = False) -> Kind:
 
 
 def of_enumeration(name: str, cls: type[Enum]) -> Kind:
-    """By the name of its member."""
+    """Save the name of a member."""
 
     def make(member: Any) -> Any:
         return cls[member]
@@ -73,7 +73,7 @@ MOST_TEXT = 2**25
 
 
 def number_array(array: AnyArray) -> dict[str, Any]:
-    """As it is kept in a file: column-major where it is so in memory."""
+    """Encode an array, column-major if it is so in memory."""
     little = array.astype(array.dtype.newbyteorder("<"), copy=False)
     # The order of sums in a product, and so their rounding, may depend on it.
     columns = array.flags.f_contiguous and not array.flags.c_contiguous
@@ -88,12 +88,12 @@ def number_array(array: AnyArray) -> dict[str, Any]:
 
 
 def is_number_array(array: AnyArray) -> bool:
-    """Whether its type is one that files know."""
+    """Whether files can hold the type of an array."""
     return array.dtype.newbyteorder("<").str in _DTYPES
 
 
 def read_numbers(dtype: Any, shape: Any, order: Any, data: Any) -> AnyArray:
-    """The array, if its bytes are as many as shape and type say."""
+    """Decode an array if its bytes match its shape and type."""
     if not isinstance(dtype, str) or dtype not in _DTYPES:
         raise ModelFileError(f"an array is of type {dtype!r}")
     if not isinstance(data, str) or order not in ("C", "F"):
@@ -118,7 +118,7 @@ def read_numbers(dtype: Any, shape: Any, order: Any, data: Any) -> AnyArray:
 
 
 def checked_shape(shape: Any) -> tuple[int, ...]:
-    """A list of sizes."""
+    """Check a list of sizes."""
     whole = isinstance(shape, list) and all(
         type(size) is int and size >= 0 for size in shape
     )
@@ -130,7 +130,7 @@ def checked_shape(shape: Any) -> tuple[int, ...]:
 
 
 def word_array(array: AnyArray) -> dict[str, Any]:
-    """Of strings of one length at most."""
+    """Encode an array of strings of limited length."""
     if array.nbytes > MOST_TEXT:
         raise ModelFileError(
             f"an array of type {array.dtype} takes {array.nbytes:,} bytes: give words "
@@ -147,7 +147,7 @@ def word_array(array: AnyArray) -> dict[str, Any]:
 def read_words(
     length: Any, shape: Any, items: Any, room: int = MOST_TEXT
 ) -> tuple[AnyArray, int]:
-    """The array of strings, and the bytes that it takes, if there is room for them."""
+    """Decode an array of strings and count its bytes, unless they exceed the limit."""
     axes, known = checked_shape(shape), isinstance(items, list)
     if not known or not all(isinstance(item, str) for item in items):
         raise ModelFileError("an array of words has others")
@@ -166,7 +166,7 @@ def read_words(
 
 
 def read_objects(shape: Any, items: Any) -> AnyArray:
-    """An array of anything that was decoded."""
+    """Make an array of decoded objects."""
     axes = checked_shape(shape)
     if not isinstance(items, list) or len(items) != math.prod(axes):
         raise ModelFileError(f"an array of shape {axes} has other than so many items")
@@ -187,7 +187,7 @@ _MOST_NESTED = 10_000  # kernels in one kernel: the parts of a sum, for instance
 
 
 class Decoder:
-    """Of one file: what its parts take is counted for all of them."""
+    """Decode one file, counting the resources of all its parts."""
 
     def __init__(self, kinds: Mapping[str, Kind]) -> None:
         self._kinds = kinds
@@ -205,7 +205,7 @@ class Decoder:
         }
 
     def decoded(self, tree: Any) -> Any:
-        """The value; or refuse. Nothing is looked up but the kinds that are known."""
+        """Return the value of a tree; only known kinds are looked up."""
         if isinstance(tree, list):
             return [self.decoded(each) for each in tree]
         if isinstance(tree, str):
@@ -252,7 +252,7 @@ class Decoder:
             )
 
     def _count_categories(self, found: Any) -> None:
-        """Those of an encoder, which has an array of them for each feature."""
+        """Count the categories of an encoder, one array per feature."""
         if isinstance(found, list):
             self._n_categories += sum(np.size(each) for each in found)
         if self._n_categories > _MOST_CATEGORIES:
@@ -297,7 +297,7 @@ class Decoder:
 
 
 def _called(name: str, make: Callable[..., Any], given: dict[str, Any]) -> Any:
-    """What a constructor makes of its fields, or why it does not."""
+    """Call a constructor and report its errors as ours."""
     try:
         return make(**given)
     except ModelFileError:
@@ -320,7 +320,7 @@ def _as_list(items: Any) -> list[Any]:
 
 
 def as_unicode(text: str) -> str:
-    """The same, if it can be written."""
+    """Return the text if it can be written."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
@@ -335,7 +335,7 @@ _OTHERWISE = (
 
 
 class Codec:
-    """From values to trees of JSON and back, for some kinds of objects."""
+    """Convert values to JSON trees and back, for some kinds of objects."""
 
     def __init__(self, kinds: Iterable[Kind]) -> None:
         every = list(kinds)
@@ -343,11 +343,11 @@ class Codec:
         self._by_class = {kind.cls: kind for kind in every}
 
     def joined(self, kinds: Iterable[Kind]) -> "Codec":
-        """With further kinds."""
+        """Add further kinds."""
         return Codec([*self.by_name.values(), *kinds])
 
     def encoded(self, value: Any) -> Any:
-        """As JSON; what has no place in a file is refused with the remedy."""
+        """Return a value as JSON, or explain why it cannot be saved."""
         kind = self._by_class.get(type(value))
         if kind is not None:
             taken = kind.take(value)
@@ -392,12 +392,12 @@ class Codec:
         )
 
     def decoded(self, tree: Any) -> Any:
-        """The value; or refuse. Nothing is looked up but the kinds that are known."""
+        """Return the value of a tree; only known kinds are looked up."""
         return Decoder(self.by_name).decoded(tree)
 
 
 def _scalar(value: Any) -> Any:
-    """A number, a word, a flag or nothing."""
+    """Encode a number, a string, a boolean or None."""
     if value is None or isinstance(value, str | bool):
         return str(value) if isinstance(value, str) else value
     if isinstance(value, np.bool_):

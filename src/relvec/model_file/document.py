@@ -23,7 +23,7 @@ _KEPT_START, _KEPT_END = 600, 200  # characters that a longer text keeps
 
 
 class ModelFileError(ValueError):
-    """A file that is no model, or a model that no file can hold; the text says why."""
+    """A file is not a model, or a model cannot be saved; the message says why."""
 
     def __init__(self, text: str = "") -> None:
         # What a file holds may be quoted, and a file may hold anything.
@@ -51,14 +51,14 @@ _LARGEST = 2**63
 
 
 def as_text(tree: Any) -> bytes:
-    """The tree as JSON, the same every time."""
+    """Write a tree as JSON, always in the same way."""
     # In ASCII: one character beyond it would take four bytes for each of the others.
     text = json.dumps(tree, allow_nan=False, ensure_ascii=True, separators=(",", ":"))
     return text.encode("ascii")
 
 
 def as_tree(text: bytes) -> dict[str, Any]:
-    """What the text says; or refuse."""
+    """Parse JSON strictly."""
     if len(text) > MOST_BYTES:
         raise ModelFileError(f"it has more than {MOST_BYTES:,} bytes")
     if text.count(b",") > _MOST_VALUES or text.count(b"[") > _MOST_VALUES:
@@ -94,7 +94,7 @@ def _check_depth(text: bytes) -> None:
 
 
 def _check_long(text: bytes) -> None:
-    """Data are in base64, without any characters that are written in another way."""
+    """Refuse long strings with escapes, which base64 never has."""
     if len(text) <= _LONGEST_WIDE or b"\\" not in text:
         return
     for found in _STRING.finditer(text):
@@ -138,7 +138,7 @@ _FRAME = re.compile(
 
 
 def packed(content: dict[str, Any]) -> bytes:
-    """The file that holds this."""
+    """Return the bytes of a file with this content."""
     head = _BEGINNING + f'{VERSION},"sha256":"'.encode()
     text = head + _BLANK + b'",' + as_text(content)[1:] + b"\n"
     if len(text) > MOST_BYTES:
@@ -151,7 +151,7 @@ def packed(content: dict[str, Any]) -> bytes:
 
 
 def unpacked(text: bytes) -> dict[str, Any]:
-    """What a file holds, of which every bit is as it was written; or refuse."""
+    """Return the content of a file whose digest is correct."""
     if not text.startswith(_BEGINNING):
         raise ModelFileError(
             f"it does not begin as a model file does, with {_BEGINNING.decode()}"
@@ -185,14 +185,14 @@ _LONGEST_NAME = 100  # of what a temporary file has of the name, some letters ta
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """All of a file at once: see ``whole_file``."""
+    """Write a whole file at once; see ``whole_file``."""
     with whole_file(path) as file:
         file.write(content)
 
 
 @contextlib.contextmanager
 def whole_file(path: Path) -> Iterator[BinaryIO]:
-    """Write beside the file, to the disk, and only then in its place.
+    """Write to a temporary file on the same disk, then move it into place.
 
     Whatever happens meanwhile, there is the old file or the new one. After a process
     was killed a temporary file may be left, whose name begins with a dot. A link stays
@@ -219,7 +219,7 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
 
 
 def _check_place(given: str, place: str) -> None:
-    """Refuse what is no place for a file, before anything is written."""
+    """Refuse a path that cannot be written, before anything is written."""
     ends = tuple(each for each in (os.sep, os.altsep) if each)
     if not given or given.endswith(ends):
         raise IsADirectoryError(errno.EISDIR, "It is no name of a file", given)
@@ -239,19 +239,19 @@ def _check_place(given: str, place: str) -> None:
 
 
 def _cut(name: str) -> str:
-    """So much of it that more can be added."""
+    """Shorten a name so that a suffix fits."""
     kept = os.fsencode(name)[:_LONGEST_NAME]
     return kept.decode("utf-8", "ignore")
 
 
 def _keep_permissions(path: str, temporary: str) -> None:
-    """Those of the file that is replaced; a new one has what the mask leaves it."""
+    """Keep the permissions of a replaced file."""
     with contextlib.suppress(FileNotFoundError):
         os.chmod(temporary, stat.S_IMODE(os.stat(path).st_mode))
 
 
 def _sync_folder(folder: str) -> None:
-    """So that the new name outlives a power cut, where folders can be synced."""
+    """Let the new name survive a power cut, where folders can be synced."""
     if os.name != "posix":
         return
     handle = os.open(folder, os.O_RDONLY)
@@ -262,7 +262,7 @@ def _sync_folder(folder: str) -> None:
 
 
 def read_limited(path: Path) -> bytes:
-    """All of an ordinary file that is not too long; or refuse."""
+    """Read an ordinary file of limited size."""
     # A pipe would keep us waiting.
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     handle = os.open(path, flags)
@@ -282,7 +282,7 @@ def read_limited(path: Path) -> bytes:
 
 
 class Savable:
-    """What can be kept in a model file."""
+    """Something that a model file can hold."""
 
     def save(self, path: Path) -> None:
         """Keep the fitted model in a file that :func:`relvec.load` reads.

@@ -17,15 +17,15 @@ from relvec.kernels.combinations import Mixture
 from relvec.kernels.varying import Varying
 from relvec.likelihoods import Gaussian
 from relvec.lssvm import Tuning
-from relvec.lssvm.dual import DualSpread, DualSystem
+from relvec.lssvm.dual import DualSystem, DualVariance
 from relvec.lssvm.model import (
     LeastSquaresModel,
-    LeftOut,
+    LeaveOneOut,
     Outcome,
     RealTargets,
     SignedClasses,
 )
-from relvec.lssvm.ridge import RidgeSpread
+from relvec.lssvm.ridge import RidgeVariance
 from relvec.model_file.codec import Codec, Kind, of_dataclass, of_enumeration
 from relvec.model_file.document import ModelFileError
 from relvec.modelling import (
@@ -67,7 +67,7 @@ _MOST_PRUNED = 1_000_000  # functions that a search could never have begun with
 
 
 def _fit_fields(fit: EvidenceFit) -> dict[str, Any]:
-    """The likelihood is that of the family, but for the noise."""
+    """Save the noise; the rest of the likelihood follows from the family."""
     noise = fit.likelihood if isinstance(fit.likelihood, Gaussian) else None
     return {
         "noise_precision": None if noise is None else noise.noise_precision,
@@ -94,8 +94,8 @@ def _made_fit(
     return EvidenceFit(likelihood=cast(Any, noise), **others)
 
 
-def _dual_fields(spread: DualSpread) -> dict[str, Any]:
-    """The factor is made again when it is asked for, as after unpickling."""
+def _dual_fields(spread: DualVariance) -> dict[str, Any]:
+    """Omit the factor, which is made again when it is needed."""
     system = spread.system
     if not np.array_equal(system.functions.centres, system.rows):
         msg = "error bars of functions that are not centred on rows have no place here"
@@ -120,14 +120,14 @@ def _made_dual(
     scales: Any,
     g: Any,
     q: Any,
-) -> DualSpread:
+) -> DualVariance:
     system = DualSystem(Group(kernel, rows), rows, weight, intercept)
     t, u = scales
-    return DualSpread(system, (t, u), g, q, cast(Any, None))
+    return DualVariance(system, (t, u), g, q, cast(Any, None))
 
 
 def _pruned_fields(pruned: Pruned) -> dict[str, Any]:
-    """Keys in order, each a number of eight bytes."""
+    """Save the keys in order, each as a number of eight bytes."""
     known = sorted(key for key in pruned.keys if key != _CONSTANT)
     if any(not isinstance(centre, bytes) for _, centre in known):
         raise ModelFileError("functions of objects have no place in a model file")
@@ -171,7 +171,7 @@ EVIDENCE_FIT = Kind(
 )
 DUAL_SPREAD = Kind(
     name="part.DualSpread",
-    cls=DualSpread,
+    cls=DualVariance,
     fields=("kernel", "rows", "weight", "intercept", "scales", "g", "q"),
     optional=frozenset(),
     take=_dual_fields,
@@ -265,12 +265,12 @@ _PARTS: dict[str, Any] = {
     "part.Features": Features,
     "part.Group": Group,
     "part.Learned": Learned,
-    "part.LeftOut": LeftOut,
+    "part.LeftOut": LeaveOneOut,
     "part.Outcome": Outcome,
     "part.Partition": PartitionSummary,
     "part.Posterior": Posterior,
     "part.Residuals": Residuals,
-    "part.RidgeSpread": RidgeSpread,
+    "part.RidgeSpread": RidgeVariance,
     "part.Surroundings": Surroundings,
     "part.Varying": Varying,
 }

@@ -39,7 +39,7 @@ _NODES: tuple[Any, ...] = (
 
 
 def _of_process(cls: Any) -> Kind:
-    """By its parameters."""
+    """Save a kernel of Gaussian processes by its parameters."""
     names = tuple(cls().get_params()) if cls in _LEAVES else _parts_of(cls)
 
     def take(kernel: Any) -> Mapping[str, Any]:
@@ -60,7 +60,7 @@ def _parts_of(cls: Any) -> tuple[str, ...]:
 
 
 def _check(name: str, value: Any) -> None:
-    """A kernel, bounds, or one or more positive numbers."""
+    """Require a kernel, bounds, or non-negative numbers."""
     if name in {"kernel", "k1", "k2"}:
         fits = type(value) in (*_LEAVES, *_NODES)
     elif name.endswith("_bounds"):
@@ -83,7 +83,7 @@ def _pairwise(name: Any, gamma: Any) -> Pairwise:
 
 
 def kernel_kinds() -> list[Kind]:
-    """Of all that are known."""
+    """Kinds of all kernels that are scikit-learn's."""
     plain = of_dataclass("kernel.Pairwise", Pairwise)
     pairwise = Kind(
         plain.name, Pairwise, plain.fields, frozenset(), plain.take, _pairwise
@@ -129,12 +129,12 @@ _CHECKS: dict[Any, Callable[[Any], Any]] = {
 
 
 def estimator_kinds() -> list[Kind]:
-    """Of all of relvec's."""
+    """Kinds of all estimators of relvec."""
     return [_kind(cls, checked) for cls, checked in _CHECKS.items()]
 
 
 def is_estimator(value: Any) -> bool:
-    """Whether it is one of relvec's own, and no class derived from it."""
+    """Whether a value is an estimator of relvec, not of a derived class."""
     return type(value) in _CHECKS
 
 
@@ -165,7 +165,7 @@ def _check_seed(value: Any) -> None:
 
 
 def _check_centres(name: str, value: Any, n_features: int) -> None:
-    """A rule by name or number, or a table of numbers."""
+    """Require a rule by name or number, or a table of numbers."""
     if type(value) in (str, int):
         return  # as the estimator will see
     table = isinstance(value, np.ndarray) and value.dtype.kind in "biuf"
@@ -187,7 +187,7 @@ def _taken(estimator: Any) -> Mapping[str, Any]:
 
 
 def _kept(name: str, value: Any) -> Any:
-    """A parameter; of a generator of random numbers nothing is kept."""
+    """Return a parameter; random generators are not saved."""
     if name == "random_state" and (hasattr(value, "normal") or value is np.random):
         return None
     if name in _CENTRES and hasattr(value, "__len__") and not isinstance(value, str):

@@ -41,7 +41,11 @@ _TURN = threading.RLock()
 
 @contextmanager
 def one_at_a_time() -> Iterator[None]:
-    """No other thread is in such a part meanwhile."""
+    """Let one thread at a time save or load.
+
+    scikit-learn changes the warning filters while it checks a table and then restores
+    what it found, which may be the changes of another thread.
+    """
     with _TURN:
         yield
 
@@ -56,7 +60,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def prepare() -> None:
-    """A first use of everything that has one."""
+    """Trigger the lazy imports of libraries, so that loading a file imports nothing."""
     with single_threaded():  # looks for the libraries of linear algebra
         qmc.Sobol(1, scramble=False)  # reads a table of numbers
     table = np.array([[0.0, "a"], [1.0, "b"]], dtype=object)
@@ -155,7 +159,7 @@ def load(path: Path) -> Any:
 
 
 def as_file(model: Any) -> bytes:
-    """The text of a model file."""
+    """Return the bytes of a model file."""
     last = _last_step(model) if isinstance(model, Pipeline) else model
     if not is_estimator(last):
         raise ModelFileError(
@@ -181,7 +185,7 @@ def as_file(model: Any) -> bytes:
 
 
 def _last_step(pipeline: Pipeline) -> Any:
-    """What it ends with, behind steps that are fitted."""
+    """Return the last step of a pipeline, after checking that all steps are fitted."""
     if not pipeline.steps:
         raise ModelFileError("a pipeline has no steps: it must end with an estimator")
     *before, last = (step for _, step in pipeline.steps)
@@ -193,14 +197,14 @@ def _last_step(pipeline: Pipeline) -> Any:
 
 
 def of_file(text: bytes) -> Any:
-    """The model of such a text; or refuse."""
+    """Return the model of these bytes, or refuse them."""
     model, found = _tried(text)
     check_errors(found)
     return finished(model)
 
 
 def self_test_error(path: Path) -> float:
-    """The largest error of the model of a file on the rows that the file has.
+    """Largest error of a file's model on the rows in the file.
 
     It is relative to the largest value of an output, and not limited as for ``load``.
     """
@@ -211,7 +215,7 @@ def self_test_error(path: Path) -> float:
 
 
 def _tried(text: bytes) -> tuple[Any, dict[str, float]]:
-    """The model, and its errors on the rows of the file."""
+    """Decode the model and compute its errors on the rows of the file."""
     content = unpacked(text)
     if tuple(content) != _SECTIONS or not all(
         isinstance(each, dict) for each in content.values()
@@ -239,7 +243,7 @@ def _errors(model: Any, test: dict[str, Any]) -> dict[str, float]:
 
 
 def _summary(estimator: Any) -> dict[str, Any]:
-    """What a reader would like to know of the fit; nothing is made of it."""
+    """What a reader may want to know about the fit; nothing is restored from it."""
     model = final_model(estimator)
     status, evidence = estimator.status_, float(estimator.log_evidence_)
     seconds = getattr(estimator, "history_", {}).get("seconds", [])

@@ -18,14 +18,14 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 
 from relvec.lssvm import LeastSquaresModel
-from relvec.lssvm.dual import DualSpread
+from relvec.lssvm.dual import DualVariance
 from relvec.model_file import ModelFileError
 from relvec.modelling import trial_rows
 from relvec.typing import AnyArray, Array
 
 
 def inputs_of(transformer: Any, outputs: AnyArray) -> AnyArray:
-    """Rows that have about these outputs, as many; of encoders any that they know."""
+    """Rows that a transformer maps to about these outputs, with known categories."""
     if isinstance(transformer, Pipeline):
         for _, step in reversed(transformer.steps):
             outputs = inputs_of(step, outputs)
@@ -43,14 +43,14 @@ def inputs_of(transformer: Any, outputs: AnyArray) -> AnyArray:
 
 @contextmanager
 def without_names() -> Iterator[None]:
-    """Rows of ours have no names, and need none: nobody has to be told."""
+    """Silence warnings about missing feature names."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
         yield
 
 
 def in_numbers(rows: AnyArray) -> AnyArray:
-    """As an array of numbers, if they are such."""
+    """Convert rows to numbers if possible."""
     try:
         return rows.astype(np.float64)
     except (TypeError, ValueError):
@@ -58,13 +58,13 @@ def in_numbers(rows: AnyArray) -> AnyArray:
 
 
 def column_numbers(transformer: Any, columns: Any) -> list[int]:
-    """Of columns of a fitted transformer."""
+    """Indices of columns of a fitted transformer."""
     names = list(getattr(transformer, "feature_names_in_", ()))
     return numbers_of(columns, transformer.n_features_in_, names)
 
 
 def numbers_of(columns: Any, count: int, names: list[str]) -> list[int]:
-    """Of columns given by names, numbers, flags or a slice."""
+    """Indices of columns given by names, numbers, booleans or a slice."""
     if isinstance(columns, UserList):
         columns = columns.data  # as scikit-learn 1.6 has the remainder, with a warning
     if isinstance(columns, slice):
@@ -120,7 +120,7 @@ _MOST_FACTORED = 1000
 
 
 def self_test(estimator: Any) -> dict[str, Any]:
-    """Rows as the estimator takes them, and what it says of them."""
+    """Rows as the estimator takes them, and its predictions."""
     model = final_model(estimator)
     rows: AnyArray = trial_rows(model, _ROWS)
     try:
@@ -140,7 +140,7 @@ def self_test(estimator: Any) -> dict[str, Any]:
 
 
 def errors(estimator: Any, test: Any) -> dict[str, float]:
-    """How far each output is from what it once was, of the largest value."""
+    """Error of each output, relative to the largest expected value."""
     rows, expected = test["rows"], test["expected"]
     known = isinstance(rows, np.ndarray) and rows.ndim == 2
     if not known or not 1 <= len(rows) <= _ROWS:
@@ -154,7 +154,7 @@ def errors(estimator: Any, test: Any) -> dict[str, float]:
 
 
 def check_errors(found: dict[str, float]) -> None:
-    """Refuse a model that says something else than it once did."""
+    """Refuse a model whose predictions have changed."""
     for name, error in found.items():
         integral = name in {"probabilities", "votes"}
         if not error <= (_OF_INTEGRALS if integral else _TOLERANCE):
@@ -165,13 +165,13 @@ def check_errors(found: dict[str, float]) -> None:
 
 
 def final_model(estimator: Any) -> Any:
-    """That of the estimator, or of the last step."""
+    """The model of an estimator, or of the last step of a pipeline."""
     last = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
     return last.model_
 
 
 def _as_frame(rows: AnyArray, names: AnyArray | None) -> Any:
-    """Rows as they were given to the fit, where columns may be chosen by names."""
+    """Rows as a data frame, if columns were selected by name."""
     for library in ("pandas", "polars") if names is not None else ():
         found: Any = sys.modules.get(library)
         if found is not None:
@@ -189,7 +189,7 @@ def _transformed(pipeline: Pipeline, rows: Any) -> AnyArray:
 
 
 def _outputs(model: Any, rows: AnyArray) -> dict[str, Array]:
-    """Mean and deviation; of classes latent values and what is made of them."""
+    """Mean and standard deviation, or latent values and probabilities."""
     with np.errstate(all="ignore"):
         real = model.labels is None
         values = _of_targets(model, rows) if real else _of_classes(model, rows)
@@ -218,7 +218,7 @@ def _of_classes(model: Any, rows: AnyArray) -> dict[str, Array]:
 
 def _is_dear(model: Any) -> bool:
     spread = getattr(model, "spread", None)
-    return isinstance(spread, DualSpread) and len(spread.system) > _MOST_FACTORED
+    return isinstance(spread, DualVariance) and len(spread.system) > _MOST_FACTORED
 
 
 def _error(name: str, found: Array, expected: Any) -> float:

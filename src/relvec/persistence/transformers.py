@@ -50,7 +50,7 @@ _LEFT_OUT = ("transformers", "remainder", "n_jobs", "force_int_remainder_cols")
 
 
 def kept_params(transformer: Any) -> dict[str, Any]:
-    """Those that files have; another must be as it is by default."""
+    """Parameters that are saved; any other must have its default."""
     cls, every = type(transformer), transformer.get_params(deep=False)
     for name in every.keys() - _KEPT[cls] - set(_LEFT_OUT):
         default = getattr(cls(), name)
@@ -73,7 +73,7 @@ def _no_place(cls: type, name: str, given: str) -> ModelFileError:
 
 
 def check_params(cls: Any, params: Any, n_features: int) -> None:
-    """Exactly those that files have, each of a type that it may be."""
+    """Require exactly the saved parameters, each of a suitable type."""
     check_names(cls.__name__, params, _KEPT[cls], _NEWER.get(cls, frozenset()))
     for name, value in params.items():
         fits = _TYPES.get(name)
@@ -88,7 +88,7 @@ def check_params(cls: Any, params: Any, n_features: int) -> None:
 def check_names(
     owner: str, params: Any, wanted: Any, optional: frozenset[str] = frozenset()
 ) -> None:
-    """Refuse parameters that are unknown, and the lack of others."""
+    """Refuse unknown or missing parameters."""
     if type(params) is not dict:
         raise ModelFileError(f"{owner} has no parameters")
     odd = params.keys() ^ set(wanted)
@@ -111,7 +111,7 @@ def _is_range(value: Any, _: int) -> bool:
 
 
 def _is_word_or_each(value: Any, n_features: int) -> bool:
-    """A rule, nothing, or one for each feature."""
+    """A rule, None, or one entry per feature."""
     if value is None or type(value) is str:
         return True
     several = type(value) in (list, tuple, np.ndarray) and np.ndim(value) > 0
@@ -190,12 +190,16 @@ _LATER = "_relvec_later"
 
 
 def set_later(transformer: Any, **attributes: Any) -> None:
-    """Note what it gets when it was tried."""
+    """Set attributes after the self-test.
+
+    Its rows have no feature names. A transformer that knows names would warn or refuse,
+    and silencing warnings affects other threads.
+    """
     vars(transformer).setdefault(_LATER, {}).update(attributes)
 
 
 def finished(model: Any) -> Any:
-    """The same with all its attributes, and so are its parts."""
+    """Set the postponed attributes of a model and all its parts."""
     for part in _parts(model):
         finished(part)
     if not isinstance(model, str):
@@ -237,14 +241,14 @@ _COMMON = ("params", "n_features", "names")
 
 
 def transformer_kinds() -> list[Kind]:
-    """Of those that work on one table."""
+    """Kinds of transformers of one table."""
     scalers = [_scaler(cls, names) for cls, names in _SCALERS.items()]
     encoders = [_encoder(OneHotEncoder), _encoder(OrdinalEncoder)]
     return [*scalers, *encoders, _imputer()]
 
 
 def common_fields(transformer: Any) -> dict[str, Any]:
-    """Parameters, and what is known of features."""
+    """Parameters and feature names."""
     check_is_fitted(transformer)
     check_output(transformer)
     names = getattr(transformer, "feature_names_in_", None)
@@ -256,7 +260,7 @@ def common_fields(transformer: Any) -> dict[str, Any]:
 
 
 def check_output(transformer: Any) -> None:
-    """Refuse what makes data frames, for which a file would need their library."""
+    """Refuse transformers that return data frames, which need another library."""
     config = getattr(transformer, "_sklearn_output_config", {})
     if config.get("transform", "default") != "default":
         raise ModelFileError(
@@ -266,7 +270,7 @@ def check_output(transformer: Any) -> None:
 
 
 def check_features(n_features: Any, names: Any) -> None:
-    """How many there are, and their names if they have any."""
+    """Check the number of features and their names."""
     if type(n_features) is not int or not 0 < n_features < 2**31:
         raise ModelFileError(f"n_features is {n_features!r}")
     if names is None:
@@ -277,14 +281,14 @@ def check_features(n_features: Any, names: Any) -> None:
 
 
 def note_names(transformer: Any, n_features: int, names: list[str] | None) -> None:
-    """What scikit-learn knows of the features that it has seen."""
+    """Set what scikit-learn knows about the features."""
     transformer.n_features_in_ = n_features
     if names is not None:
         set_later(transformer, feature_names_in_=np.array(names, dtype=object))
 
 
 def made_with(cls: Any, params: Any, n_features: Any, names: Any) -> Any:
-    """An instance, whose parameters scikit-learn has looked at as well."""
+    """Construct a transformer whose parameters scikit-learn has validated."""
     check_features(n_features, names)
     check_params(cls, params, n_features)
     given = dict(params)
@@ -296,7 +300,7 @@ def made_with(cls: Any, params: Any, n_features: Any, names: Any) -> Any:
 
 
 def _scalar_type(name: Any) -> Any:
-    """Of an encoder's table."""
+    """The type of an encoder's output."""
     if not isinstance(name, str) or name not in _TABLE_TYPES:
         raise ModelFileError(f"an encoder makes a table of {name!r}")
     return np.dtype(name).type
@@ -323,7 +327,7 @@ def _scaler(cls: Any, attributes: tuple[str, ...]) -> Kind:
 
 
 def _is_fitted_to(scaler: Any, name: str, value: Any, n_features: int) -> bool:
-    """Numbers for each feature, or nothing where parameters say so."""
+    """Whether a value has one number per feature, or is None if parameters say so."""
     if name == "n_samples_seen_" and not isinstance(value, np.ndarray):
         # A float where scikit-learn has summed weights.
         return type(value) in (int, float) and 0 <= value < 2**62
@@ -362,7 +366,7 @@ def _is_column(value: Any) -> bool:
 
 
 def _first_row(columns: list[AnyArray]) -> AnyArray:
-    """The first of each: a table of all would be as long as the longest of them."""
+    """The first category of each feature, since a table of all would be large."""
     if all(column.dtype.kind in "biuf" for column in columns):
         return np.column_stack([column[:1] for column in columns])
     row = np.empty((1, len(columns)), dtype=object)
@@ -401,7 +405,7 @@ def _imputer() -> Kind:
 
 
 def _checked_places(places: Any, count: int) -> AnyArray:
-    """Numbers of features, each once and in order."""
+    """Check increasing indices of features."""
     known = isinstance(places, np.ndarray) and places.ndim == 1
     if not known or places.dtype.kind not in "iu":
         raise ModelFileError("what is missing are no numbers of features")
@@ -413,7 +417,7 @@ def _checked_places(places: Any, count: int) -> AnyArray:
 
 
 def _in_numbers(rows: AnyArray, imputer: SimpleImputer) -> AnyArray:
-    """Constants are kept as objects, even those for tables of numbers."""
+    """Convert to floats; constants are saved as objects."""
     constant = imputer.strategy == "constant"
     cells = (imputer.missing_values, *rows.ravel().tolist())
     if constant and all(isinstance(cell, int | float) for cell in cells):
