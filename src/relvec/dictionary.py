@@ -19,6 +19,7 @@ from relvec.evidence import (
     Solver,
     Status,
     TopDown,
+    WarmStart,
     as_solver,
     check_noise_settings,
     solved,
@@ -212,7 +213,7 @@ default="sequential"
         y=targets[:, None],
         likelihood=_likelihood(likelihood, targets, weights, noise_variance, initial),
         sample_weight=weights,
-        start=solving.starting_precision(matrix.shape[1], None),
+        start=solving.warm_start(matrix.shape[1], WarmStart()),
     )
     constant = _constant_column(matrix) if solving.begins_with_constant else None
     search = Search(tol, random_state, constant=constant)

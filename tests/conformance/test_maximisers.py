@@ -13,8 +13,8 @@ from relvec.data import noisy_sinc, two_mixtures
 from relvec.design import DenseDesign
 from relvec.evidence import (
     EM,
+    Continued,
     MacKay,
-    Polished,
     Problem,
     Sequential,
     Status,
@@ -43,8 +43,8 @@ FIXED_POINTS = {
     "variational": FixedPoint(Variational(), tol=1e-4),
 }
 POLISHED = {
-    "MacKay, polished": Polished(FixedPoint(MacKay(), tol=1e-2), SEARCHES["batches"]),
-    "EM, polished": Polished(FixedPoint(EM(), tol=1e-2), SEARCHES["batches"]),
+    "MacKay, polished": Continued(FixedPoint(MacKay(), tol=1e-2), SEARCHES["batches"]),
+    "EM, polished": Continued(FixedPoint(EM(), tol=1e-2), SEARCHES["batches"]),
 }
 MAXIMISERS = {**SEARCHES, **FIXED_POINTS, **POLISHED}
 
@@ -147,7 +147,6 @@ def test_polishing_raises_the_evidence(make, name):
 
     assert falls(after) <= 1e-9
     assert fit.log_evidence >= fixed.log_evidence
-    assert fit.log_evidence >= drawn.fitted(maximiser.polish).log_evidence - 1e-6
 
 
 @pytest.mark.parametrize("name", FIXED_POINTS)

@@ -10,7 +10,7 @@ from problems import gaussian_kernel, random_case, unit_columns
 
 from relvec.blockwise import OutOfTimeError, stopped_when
 from relvec.design import DenseDesign
-from relvec.evidence import Problem
+from relvec.evidence import Problem, WarmStart
 from relvec.evidence.mode import posterior_at_mode
 from relvec.evidence.sequential import Sequential
 from relvec.likelihoods import Bernoulli, Gaussian, MultinomialProbit
@@ -155,7 +155,7 @@ def test_a_search_may_begin_from_weights_of_functions_as_they_are():
     problem = several_classes()
     start = np.full(60, np.inf)
     start[::6] = 1e-2
-    problem = replace(problem, start=start)
+    problem = replace(problem, start=WarmStart(start))
     found = Sequential().init(problem).model
     weights = np.zeros((3, 60))
     weights[:, ::6] = found.mean / problem.design.column_norms[::6]
@@ -167,7 +167,7 @@ def test_a_search_may_begin_from_weights_of_functions_as_they_are():
             return super().pseudo_observations(y, eta, sample_weight)
 
     counted = Counted(problem.likelihood.coding)
-    problem = replace(problem, start_weights=weights, likelihood=counted)
+    problem = replace(problem, start=WarmStart(start, weights), likelihood=counted)
     again = Sequential().init(problem).model
     assert_allclose(again.log_evidence, found.log_evidence, rtol=1e-7)
     assert len(asked) <= 3

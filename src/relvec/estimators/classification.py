@@ -55,9 +55,9 @@ class RVC(ClassPredictions):
 
     Parameters
     ----------
-    kernel : {"rbf", "laplacian", "linear", "poly", "polynomial", "sigmoid", "cosine", \
-"chi2", "additive_chi2", "precomputed"}, callable, list or dict of these, or None, \
-default="rbf"
+    kernel : {"rbf", "auto", "laplacian", "linear", "poly", "polynomial", "sigmoid", \
+"cosine", "chi2", "additive_chi2", "precomputed"}, callable, list or dict of these, or \
+None, default="rbf"
         The kernel, as in :class:`RVR`; with None it is sparse logistic regression. A
         dict gives every classifier of "ovr" and "ovo" its own: by class label, or by
         pair of labels in the order of ``classes_``.

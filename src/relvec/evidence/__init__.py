@@ -8,9 +8,10 @@ from relvec.evidence.base import (
     Problem,
     Snapshot,
     Status,
+    WarmStart,
     largest_predictor,
 )
-from relvec.evidence.maximise import Limits, Polished, maximise
+from relvec.evidence.maximise import Continued, Limits, maximise
 from relvec.evidence.multiclass import Mrvm2, PrecisionOfEach, PublishedMrvm1
 from relvec.evidence.sequential import Sequential
 from relvec.evidence.solvers import (
@@ -30,6 +31,7 @@ __all__ = [
     "EM",
     "BottomUp",
     "Callback",
+    "Continued",
     "Deadline",
     "EvidenceFit",
     "HeldPrior",
@@ -37,7 +39,6 @@ __all__ = [
     "Limits",
     "MacKay",
     "Mrvm2",
-    "Polished",
     "PrecisionOfEach",
     "Problem",
     "PublishedMrvm1",
@@ -48,6 +49,7 @@ __all__ = [
     "Status",
     "TopDown",
     "Variational",
+    "WarmStart",
     "as_solver",
     "check_noise_settings",
     "largest_predictor",

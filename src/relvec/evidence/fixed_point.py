@@ -216,7 +216,7 @@ class FixedPoint:
             likelihood = bound or likelihood
         most = None
         if self.update.plain:
-            most = int(problem.start_weights is None)
+            most = int(problem.start.weights is None)
         search = (problem, likelihood, active, alpha, start)
         mode = posterior_at_mode(*search, most_steps=most, plain=self.update.plain)
         model = self._model(problem, mode)
@@ -353,16 +353,18 @@ def _fell(before: FixedPointState, after: FixedPointState) -> bool:
 def _present(problem: Problem) -> Indices:
     """Columns to begin with: all but those that vanish or are known to be out."""
     present = problem.design.column_norms > 0
-    if problem.start is not None:
-        present = present & ~np.all(np.isinf(np.atleast_2d(problem.start)), axis=0)
+    start = problem.start.precision
+    if start is not None:
+        present = present & ~np.all(np.isinf(np.atleast_2d(start)), axis=0)
     return np.flatnonzero(present)
 
 
 def _some(problem: Problem, present: Indices, count: int) -> Indices:
     """So many columns, spread evenly; first those that a problem begins with."""
     known = present == problem.bias
-    if problem.start is not None:
-        finite = np.isfinite(np.atleast_2d(problem.start)[:, present])
+    start = problem.start.precision
+    if start is not None:
+        finite = np.isfinite(np.atleast_2d(start)[:, present])
         known = known | finite.any(axis=0)
     inside, others = np.flatnonzero(known)[:count], np.flatnonzero(~known)
     left = min(count - len(inside), len(others))

@@ -23,9 +23,9 @@ from relvec.evidence.base import (
     Status,
     interpolates,
 )
-from relvec.evidence.fixed_point import FixedPoint
+from relvec.evidence.fixed_point import FixedPoint, FixedPointState
 from relvec.evidence.mode import Mode, coupled, posterior_at_mode
-from relvec.evidence.search import BatchSearch
+from relvec.evidence.search import BatchSearch, SearchState
 from relvec.likelihoods import Likelihood, at_ceiling, root_mean_square
 from relvec.linalg import single_threaded
 from relvec.posterior import Posterior
@@ -55,12 +55,15 @@ class Units:
 
     def inside(self, problem: Problem) -> Problem:
         """The problem as the engine solves it."""
-        weights, own = problem.start_weights, problem.likelihood.unit
+        weights, own = problem.start.weights, problem.likelihood.unit
         unit = self.scale if own is None else own[:, None]
+        start = problem.start
+        if weights is not None:
+            start = replace(start, weights=weights / unit)
         return replace(
             problem,
             y=problem.y / self.scale,
-            start_weights=None if weights is None else weights / unit,
+            start=start,
             # Weights that are measured by the noise have no unit of their own.
             scale=self.scale if own is None else 1.0,
             likelihood=problem.likelihood.rescaled(1 / self.scale),
@@ -199,17 +202,15 @@ def _among(values: Array, model: Model, functions: AnyArray, rest: float) -> Arr
 
 
 @dataclass(frozen=True)
-class PolishedState:
-    """The state of whichever search is on."""
+class ContinuedState:
+    """Where the fixed point stands, or the search that goes on from it."""
 
-    inner: Any  # FixedPointState, then that of the polishing search
-    polishing: bool = False
-    afresh: Any = None  # of the search from nothing, while it goes on
-    judged: bool = False  # it has ended
+    inner: FixedPointState | SearchState
+    resumed: Problem  # what ``inner`` is a state of
 
     @property
     def steps(self) -> int:
-        return int(self.inner.steps)
+        return self.inner.steps
 
     @property
     def model(self) -> Model:
@@ -217,41 +218,33 @@ class PolishedState:
 
 
 @dataclass(frozen=True)
-class Polished:
-    """The fixed point first, the sequential search from there and from nothing."""
+class Continued:
+    """A fixed point, and the search that goes on from there.
+
+    A function that has left a top-down iteration never comes back, and some that stayed
+    gain nothing. The search finds out from q² > s whether a function is worth having,
+    in the model or not.
+    """
 
     fixed_point: FixedPoint
-    polish: BatchSearch
+    search: BatchSearch
 
-    def init(self, problem: Problem) -> PolishedState:
-        return PolishedState(self.fixed_point.init(problem))
+    def init(self, problem: Problem) -> ContinuedState:
+        return ContinuedState(self.fixed_point.init(problem), problem)
 
-    def converged(self, problem: Problem, state: PolishedState) -> bool:
-        return state.judged
+    def converged(self, problem: Problem, state: ContinuedState) -> bool:
+        inner, resumed = state.inner, state.resumed
+        return isinstance(inner, SearchState) and self.search.converged(resumed, inner)
 
-    def step(self, problem: Problem, state: PolishedState) -> PolishedState:
+    def step(self, problem: Problem, state: ContinuedState) -> ContinuedState:
         inner = state.inner
-        if state.afresh is not None:
-            return self._afresh(problem, state)
-        if state.polishing and not self.polish.converged(problem, inner):
-            return replace(state, inner=self.polish.step(problem, inner))
-        if state.polishing:
-            nothing = replace(problem, start=None, start_weights=None)
-            return replace(state, afresh=self.polish.init(nothing))
+        if isinstance(inner, SearchState):
+            return replace(state, inner=self.search.step(state.resumed, inner))
         if not self.fixed_point.settled(inner):
             return replace(state, inner=self.fixed_point.step(problem, inner))
-        start = self.polish.resumed(problem, inner.model, state.steps)
-        return PolishedState(start, polishing=True)
-
-    def _afresh(self, problem: Problem, state: PolishedState) -> PolishedState:
-        """Another step from nothing; the model found so far stays meanwhile."""
-        if not self.polish.converged(problem, state.afresh):
-            return replace(state, afresh=self.polish.step(problem, state.afresh))
-        found = state.afresh.model
-        inner = state.inner
-        if found.log_evidence > inner.model.log_evidence:
-            inner = replace(state.afresh, steps=state.steps + 1)
-        return PolishedState(inner, polishing=True, judged=True)
+        resumed = problem.resumed(inner.model)
+        begun = replace(self.search.init(resumed), steps=inner.steps)
+        return ContinuedState(begun, resumed)
 
 
 # Rows that the posterior is taken from, at least, where there is no time for all: the
@@ -365,15 +358,7 @@ class _Weights:
     @classmethod
     def begun(cls, problem: Problem) -> "_Weights":
         """What a problem begins with."""
-        active, alpha = np.empty(0, dtype=np.intp), np.empty(0)
-        start, weights = problem.start_precision, problem.start_weights
-        if start is not None:
-            active = np.flatnonzero(np.isfinite(np.atleast_2d(start)).all(axis=0))
-            alpha = start[..., active]
-        mean = np.zeros((problem.y.shape[1], len(active)))
-        if weights is not None:
-            mean = weights[:, active] * problem.design.column_norms[active]
-        return cls(problem.likelihood, active, alpha, mean)
+        return cls(problem.likelihood, *problem.initial)
 
     def by_rows(self, problem: Problem, count: int) -> Mode:
         """The posterior by so many rows that stand for all.
@@ -477,5 +462,5 @@ def _finished(
         status=status,
         n_iter=len(trace.snapshots),
         n_observations=float(problem.sample_weight.sum()),
-        steps_before=problem.steps_before,
+        steps_before=problem.start.steps,
     )

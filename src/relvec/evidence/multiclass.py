@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from relvec.chance import generator
-from relvec.evidence.base import Hyperprior, Problem, started
+from relvec.evidence.base import Hyperprior, Problem, WarmStart
 from relvec.evidence.fixed_point import FixedPoint
 from relvec.evidence.mode import Mode, check_few, log_evidence, posterior_at_mode
 from relvec.evidence.solvers import Search, Solver
@@ -122,7 +122,7 @@ class OneAtATime:
 
     def init(self, problem: Problem) -> OneAtATimeState:
         """Y follows the labels, and the model is empty unless there is another."""
-        active, alpha = started(problem)
+        active, alpha, _ = problem.initial
         weights = problem.sample_weight[:, None]
         labels = PseudoObservations(problem.y, weights, np.ones(1))
         cross = problem.design.cross_gram(active, weights)[0]
@@ -340,17 +340,17 @@ class Mrvm2(Solver):
             count=float(problem.sample_weight.sum()),
         )
         by_number = self.convergence == "N"
-        left = self.warm_up + self.passes * problem.n_visits - problem.steps_before
+        left = self.warm_up + self.passes * problem.n_visits - problem.start.steps
         return FixedPoint(
             update,
             tol=_STANDSTILL if by_number else self.tol or _TOL,
             enough=max(0, left) if by_number else None,
-            warm_up=max(0, self.warm_up - problem.steps_before),
+            warm_up=max(0, self.warm_up - problem.start.steps),
             deadline=search.deadline,
         )
 
-    def starting_precision(self, n_basis: int, known: Array | None) -> Array | None:
-        return known  # that of every class
+    def warm_start(self, n_basis: int, known: WarmStart) -> WarmStart:
+        return known  # α and weights of every class
 
 
 @dataclass(frozen=True)
@@ -387,7 +387,7 @@ class ClassWise(MacKay):
 
     def weights(self, problem: Problem, active: Indices, alpha: Array) -> Array:
         """As they were, or those for which the auxiliary variables are the labels."""
-        if problem.start_weights is not None:
+        if problem.start.weights is not None:
             return super().weights(problem, active, alpha)
         n_outputs = problem.y.shape[1]
         labels = Gaussian.known(1.0, n_outputs)
@@ -434,8 +434,8 @@ class PrecisionOfEach(Solver):
     def maximiser(self, problem: Problem, search: Search) -> FixedPoint:
         return FixedPoint(EachWeight(), tol=search.tol, deadline=search.deadline)
 
-    def starting_precision(self, n_basis: int, known: Array | None) -> Array | None:
-        return known  # that of every class
+    def warm_start(self, n_basis: int, known: WarmStart) -> WarmStart:
+        return known  # α and weights of every class
 
 
 @dataclass(frozen=True)

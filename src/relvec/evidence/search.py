@@ -25,7 +25,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from relvec.chance import generator
-from relvec.evidence.base import Model, Problem, interpolates, started
+from relvec.evidence.base import Model, Problem, interpolates
 from relvec.evidence.mode import Mode, Modes, SolutionAtMode, posterior_at_mode
 from relvec.evidence.moments import (
     ColumnModels,
@@ -140,19 +140,8 @@ class BatchSearch:
     settings: SearchSettings = field(default_factory=SearchSettings)
 
     def init(self, problem: Problem) -> SearchState:
-        active, alpha = started(problem)
-        start = np.zeros((problem.y.shape[1], len(active)))
-        if problem.start_weights is not None:
-            norms = problem.design.column_norms[active]
-            start = problem.start_weights[:, active] * norms
-        model = _model_at_mode(problem, problem.likelihood, active, alpha, start)
+        model = _model_at_mode(problem, problem.likelihood, *problem.initial)
         return SearchState(model, batch=self.settings.batch)
-
-    def resumed(self, problem: Problem, model: Model, steps: int) -> SearchState:
-        """The state of a search that goes on from another's model."""
-        at = model.active, model.prior_precision, model.mean
-        found = _model_at_mode(problem, model.likelihood, *at)
-        return SearchState(found, steps, batch=self.settings.batch)
 
     def converged(self, problem: Problem, state: SearchState) -> bool:
         return state.phase == "over" or interpolates(problem, state.model)
@@ -254,6 +243,14 @@ class BatchSearch:
         joining = self._batch(problem, state, model, promise + self.price)
         newton = _Newton(settings.polish_steps, settings.newton_tol, price=self.price)
         return _joined(problem, model, joining, newton), len(joining[0])
+
+    def settled(self, problem: Problem, state: SearchState) -> SearchState:
+        """The same functions after some of Newton's steps."""
+        newton = _Newton(self.settings.polish_steps, self.settings.newton_tol)
+        found = _joined(problem, state.model, _NOTHING, newton)
+        if found is None or not self._gain(state, found) > 0:
+            return state
+        return replace(state, model=found)
 
     def _seeded(
         self, problem: Problem, model: SearchModel, share: float

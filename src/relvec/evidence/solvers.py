@@ -16,15 +16,15 @@ from relvec.evidence.base import (
     EvidenceMaximiser,
     Hyperprior,
     Problem,
+    WarmStart,
     as_hyperprior,
-    started,
 )
 from relvec.evidence.fixed_point import (
     FixedPoint,
     check_noise_from,
     noise_rows,
 )
-from relvec.evidence.maximise import Limits, Polished, maximise
+from relvec.evidence.maximise import Continued, Limits, maximise
 from relvec.evidence.mode import posterior_at_mode, predictor_variances
 from relvec.evidence.search import BatchSearch
 from relvec.evidence.sequential import Sequential
@@ -107,19 +107,16 @@ class Solver(Parametric, ABC):
         """Settings, other than their defaults, of a noise that is estimated."""
         return []
 
-    def starting_precision(self, n_basis: int, known: Array | None) -> Array | None:
-        """α to begin with, from an earlier fit or settings.
-
-        ``known`` has one for each function, or for each output and function; it is
-        infinite for what has left the model and nan for what is new.
-        """
-        # Where every class has its own, the function is as much in the model as in any.
-        return None if known is None else np.atleast_2d(known).min(axis=0)
-
-    def starting_weights(self, known: Array) -> Array | None:
-        """Weights (outputs, functions) to begin with, from an earlier fit."""
-        # A search that adds functions looks for the mode from zero.
-        return None if self.begins_with_all is None else known
+    def warm_start(self, n_basis: int, known: WarmStart) -> WarmStart:
+        """What the search begins with, from settings and what an earlier fit knows."""
+        precision, weights = known.precision, known.weights
+        if precision is not None:
+            # Where every class has its own, the function is as much in the model as in
+            # any.
+            precision = np.atleast_2d(precision).min(axis=0)
+        if self.begins_with_all is None:
+            weights = None  # a search that adds functions looks for the mode from zero
+        return WarmStart(precision, weights, known.steps)
 
     def min_vectors_of(self, n_basis: int) -> int:
         """How few of so many functions end the search."""
@@ -263,12 +260,12 @@ class TopDown(Solver):
         weight; by default 1e6. For "em" and "variational", whose precisions grow only
         in proportion to the number of steps, it is what the data say beside the other
         functions, the default is 10, and no function leaves that would come back.
-    polish : bool, optional
-        Whether functions that were pruned get a second chance: the sequential search
-        goes on where the iteration ended, begins once more from nothing, and the higher
-        evidence stays. By default wherever the evidence is what is maximised: not for
+    polish : False, optional
+        False for the iteration as it is published. By default functions that were
+        pruned get a second chance: the search by batches goes on where the iteration
+        has ended. It does so wherever the evidence is what is maximised: not for
         "variational", not with an informative hyperprior and not where the noise is
-        that of some rows.
+        that of some rows. True is the same as the default and deprecated.
     hyperprior : Hyperprior or its four numbers, optional
         Gamma distributions over the precisions of weights and noise; flat by default.
     min_vectors : int or float, optional
@@ -313,6 +310,13 @@ class TopDown(Solver):
                 f"polish=True goes on with the evidence, and {own} maximises something "
                 "else: leave out one of the two"
             )
+        if self.polish:
+            warnings.warn(
+                "polish=True is deprecated: the search by batches goes on where the "
+                "iteration ends, by default. Leave it out",
+                FutureWarning,
+                stacklevel=3,
+            )
 
     @property
     def _own_objective(self) -> str | None:
@@ -353,14 +357,16 @@ class TopDown(Solver):
         polish = self._own_objective is None if self.polish is None else self.polish
         if not polish:
             return iteration
-        return Polished(iteration, BottomUp().batches(search))
+        return Continued(iteration, BottomUp().batches(search))
 
-    def starting_precision(self, n_basis: int, known: Array | None) -> Array | None:
-        start = super().starting_precision(n_basis, known)
+    def warm_start(self, n_basis: int, known: WarmStart) -> WarmStart:
+        start = super().warm_start(n_basis, known)
         if self.initial_precision is None:
             return start
         given = np.full(n_basis, self.initial_precision)
-        return given if start is None else np.where(np.isnan(start), given, start)
+        if start.precision is not None:
+            given = np.where(np.isnan(start.precision), given, start.precision)
+        return replace(start, precision=given)
 
     def min_vectors_of(self, n_basis: int) -> int:
         return as_min_vectors(self.min_vectors, n_basis)
@@ -387,8 +393,8 @@ class HeldPrior(Solver):
     def maximiser(self, problem: Problem, search: Search) -> EvidenceMaximiser[Any]:
         return FixedPoint(Held(), tol=search.tol)
 
-    def starting_precision(self, n_basis: int, known: Array | None) -> Array:
-        return self.precision
+    def warm_start(self, n_basis: int, known: WarmStart) -> WarmStart:
+        return replace(super().warm_start(n_basis, known), precision=self.precision)
 
 
 # Made once: nobody gets to see, and so to change, what a name stands for.
@@ -453,10 +459,9 @@ def settled(problem: Problem, bound: ScaleMixture) -> ScaleMixture:
     would be one in the end: it comes there in fewer steps (Liu, Rubin and Wu, 1998,
     "Parameter expansion to accelerate EM").
     """
-    active, alpha = started(problem)
-    start = np.zeros((problem.y.shape[1], len(active)))
+    at = problem.initial
     for _ in range(_MOST_REWEIGHTINGS):
-        mode = posterior_at_mode(problem, bound, active, alpha, start)
+        mode = posterior_at_mode(problem, bound, *at)
         variance = predictor_variances(problem, mode.posterior)
         seen = bound.lower_bound(problem.y, mode.eta, variance)
         noise = seen.refitted(problem.sample_weight)

@@ -124,10 +124,7 @@ class MacKay:
         return np.where(np.isfinite(known), known, new)
 
     def weights(self, problem: Problem, active: Indices, alpha: Array) -> Array:
-        if problem.start_weights is None:
-            return np.zeros((problem.y.shape[1], len(active)))
-        norms = problem.design.column_norms[active]
-        return problem.start_weights[:, active] * norms
+        return problem.start_weights(active)
 
     def staying(self, posterior: Posterior, updated: Array) -> AnyArray:
         return updated < self.prune * informed(posterior)

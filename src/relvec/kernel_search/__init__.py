@@ -1,5 +1,7 @@
 """Fits in which parameters of kernels are learned in turn with the model."""
 
+from dataclasses import replace
+
 from relvec.kernel_search.adaptive import SETTINGS as ADAPTIVE
 from relvec.kernel_search.adaptive import learn_adaptive, learn_alternating
 from relvec.kernel_search.length_scales import (
@@ -28,6 +30,8 @@ from relvec.modelling import (
     Specification,
     TrainingSet,
     calibrated,
+    checked_by_folds,
+    fit,
     silent,
 )
 
@@ -58,7 +62,13 @@ def learn(
     """The model with the kernels that are learned, from those of the specification."""
     with single_threaded():
         model = _learned(learning, spec, data, start, monitor)
-        return calibrated(model, spec, data)
+        model = calibrated(model, spec, data)
+    kernel = model.learned.kernel
+    if isinstance(learning, KernelFamily) and kernel and data.likelihood.conjugate:
+        # The kernel stays as it is: a process chooses nothing among the rows.
+        fixed = replace(spec, kernels=(kernel,))
+        model = checked_by_folds(model, fit, fixed, data, rough=True)
+    return model
 
 
 def learns_together(learning: Learning | None) -> bool:
@@ -91,7 +101,7 @@ def proposed_kernels(
     trials = Trials(spec, settings, data.drawn(SHARED.few), None, silent)
     with single_threaded():
         process = ProcessFit.of(trials)
-    if process.of_planes:
+    if process.of_planes(more_rows=len(data) > SHARED.few):
         return (Linear(),)
     return process.trials.with_scales(process.scales)
 

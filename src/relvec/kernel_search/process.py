@@ -170,13 +170,18 @@ class ProcessFit:
         """The number of its rows that differ."""
         return 0 if self.process is None else len(self.process.weight)
 
-    @property
-    def of_planes(self) -> bool:
-        """Whether a linear kernel is asked for, and has more evidence."""
-        families = isinstance(self.trials.settings, KernelFamily)
-        if self.process is None or not families:
+    def of_planes(self, *, more_rows: bool) -> bool:
+        """Whether families are compared, and planes have more evidence than all.
+
+        By the cost of a scale where there are more rows, which tell curves from planes.
+        """
+        if self.process is None or not isinstance(self.trials.settings, KernelFamily):
             return False
-        return self.process.linear_gain() > max(self.log_evidence, SETTINGS.price)
+        price = (
+            SETTINGS.price_per_scale * np.log(self.n_different) if more_rows else 0.0
+        )
+        gain = self.process.linear_gain() - price
+        return gain > max(self.log_evidence, SETTINGS.price)
 
     def distance(self, trial: Trial) -> float:
         """Mean square of the difference of a model and the process, over rows."""

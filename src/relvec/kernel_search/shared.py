@@ -86,11 +86,12 @@ def _by_process(few: Trials, most: Trials) -> Trial:
     """With the scales of a process, and as good as it on the rows that it has seen."""
     process = ProcessFit.of(few)
     kernel, scales = process.trials.template, process.scales
-    limited = most is not few and most.spec.deadline.limited
-    if process.of_planes:
-        return most.of_kernels((Linear(),), np.array([np.nan]))
+    more_rows = most is not few
     few, most = few.with_kernel(kernel), most.with_kernel(kernel)
+    if process.of_planes(more_rows=more_rows):
+        return most.of_kernels((Linear(),), np.array([np.nan]))
     # What few rows have to say is there in time.
+    limited = more_rows and most.spec.deadline.limited
     before = few.of(scales).model if limited else None
     trial = most.of(scales, before)
     if process.surpasses(trial):
