@@ -454,7 +454,7 @@ def _finished(
     mode, units = ended(problem, model), trace.units
     scale = units.of_weights(problem, model)
     return EvidenceFit(
-        likelihood=model.likelihood.rescaled(units.scale).absolute,
+        likelihood=model.likelihood.rescaled(units.scale).in_target_units,
         posterior=mode.posterior.rescaled(scale),
         search_mean=model.mean[:, np.argsort(model.active)] * scale,
         log_evidence=mode.log_evidence + model.log_hyperprior - units.shift,

@@ -52,8 +52,8 @@ from relvec.kernels import (
 from relvec.kernels.base import chosen_columns
 from relvec.kernels.combinations import Mixture
 from relvec.kernels.compact import TAPERS
+from relvec.kernels.per_centre_scale import PerCentreScale
 from relvec.kernels.stationary import Radial
-from relvec.kernels.varying import Varying
 from relvec.typing import Array
 
 
@@ -486,6 +486,6 @@ def _(group: Group, pairs: KernelInputs) -> Expression:
 
 
 @_of_group.register
-def _(group: Varying, pairs: KernelInputs) -> Expression:
+def _(group: PerCentreScale, pairs: KernelInputs) -> Expression:
     scaled_row = pairs.with_centres(group.centres).selected(group.kernel.columns)
     return radial_profile(group.kernel, scaled_row.squares(group.scales))

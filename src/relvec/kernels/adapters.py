@@ -11,9 +11,9 @@ from scipy.sparse import csr_array, issparse
 from relvec.kernels.base import KernelFunction, as_dense
 from relvec.typing import AnyArray, Array, Indices
 
-# Pairs that come row by row, as those of a sparse matrix, are asked for by row, if
-# these are enough for a call. Others are in blocks, of which only the diagonal is of
-# use: small enough for that, and large enough that calls do not cost more than values.
+# Pairs in long runs of one row, as in a sparse matrix, take one call per row. Others
+# are evaluated in square blocks, of which only the diagonal is used: small, but large
+# enough that the calls do not dominate.
 _FEWEST_IN_RUN = 8
 _PAIRS_AT_ONCE = 64
 
@@ -39,12 +39,12 @@ class Columns:
 
 @dataclass(frozen=True)
 class Checked:
-    """A user's callable, whose answers are looked at before they are believed."""
+    """A user's callable whose results are checked."""
 
     function: Callable[[Any, Any], Any]
 
     def __call__(self, X: AnyArray, Z: AnyArray, /) -> Array:
-        # Overflow shows in the values, which are looked at next.
+        # Overflow shows in the values, which are checked next.
         with np.errstate(over="ignore", invalid="ignore"):
             values = self.function(X, Z)
         name = getattr(self.function, "__name__", repr(self.function))
@@ -73,7 +73,7 @@ class Checked:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CallableKernel(KernelFunction):
-    """A callable as a kernel that is added, multiplied and tapered like any other.
+    """A callable as a kernel that can be added, multiplied and tapered.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ class CallableKernel(KernelFunction):
 
 
 def diagonals(matrix: Callable[[Array, Array], Any], X: AnyArray, Z: AnyArray) -> Array:
-    """k(x, z) for rows that belong together, of a kernel that knows but matrices."""
+    """k(x, z) for pairs of rows, of a kernel that only computes matrices."""
     values = np.empty(len(X))
     runs = _runs(X)
     if len(runs) * _FEWEST_IN_RUN < len(X):
@@ -154,14 +154,14 @@ def diagonals(matrix: Callable[[Array, Array], Any], X: AnyArray, Z: AnyArray) -
 
 
 def _runs(X: AnyArray) -> Indices:
-    """Where rows begin that differ from the one before them."""
+    """Start of each run of equal rows."""
     if X.ndim == 1 or X.dtype == object:
         return np.arange(len(X))
     return np.concatenate([[0], np.flatnonzero(np.any(X[1:] != X[:-1], axis=1)) + 1])
 
 
 def checked_dense(values: Any, name: str, expected: tuple[int, int]) -> AnyArray:
-    """What kernel ``name`` returned, if it is a matrix of finite numbers."""
+    """Return the matrix of kernel ``name`` if its values are finite."""
     if issparse(values):
         raise ValueError(
             f"kernel {name} returned a sparse matrix; give it an attribute compact "
@@ -173,7 +173,7 @@ def checked_dense(values: Any, name: str, expected: tuple[int, int]) -> AnyArray
 
 
 def checked_sparse(values: Any, name: str, expected: tuple[int, int]) -> Any:
-    """The same of a compact kernel, as a canonical matrix that is nobody else's."""
+    """Return the matrix of a compact kernel as a canonical copy."""
     sparse = issparse(values)
     if not sparse:
         raise ValueError(
@@ -208,7 +208,7 @@ def _check(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GaussianProcessKernel(KernelFunction):
-    """A kernel of ``sklearn.gaussian_process.kernels``, or one with the same methods.
+    """A kernel of ``sklearn.gaussian_process.kernels``, or with the same methods.
 
     Parameters
     ----------
@@ -273,7 +273,7 @@ class GaussianProcessKernel(KernelFunction):
 
     @property
     def _has_noise(self) -> bool:
-        """Whether ``diag`` has what matrices between rows and centres have not."""
+        """Whether ``diag`` includes noise that matrices do not have."""
         parts = [self.kernel, *self.kernel.get_params(deep=True).values()]
         return any(hasattr(part, "noise_level") for part in parts)
 

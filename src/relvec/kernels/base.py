@@ -26,7 +26,7 @@ Scale: TypeAlias = float | Sequence[float] | AnyArray
 
 
 def check_scale(name: str, value: Any) -> None:
-    """A positive number, or one for every feature; None is for the caller to refuse."""
+    """Require a positive number, or one for every feature."""
     try:
         scales = np.asarray(value)
     except ValueError:
@@ -37,7 +37,7 @@ def check_scale(name: str, value: Any) -> None:
 
 
 def feature_scales(name: str, value: Any, n_features: int) -> Array:
-    """The number, or the numbers of all features that the kernel sees."""
+    """The scale, or one for each feature that the kernel uses."""
     scales = np.asarray(value, dtype=np.float64)
     if scales.ndim and len(scales) != n_features:
         raise ValueError(
@@ -48,7 +48,7 @@ def feature_scales(name: str, value: Any, n_features: int) -> Array:
 
 
 def check_columns(columns: Any) -> None:
-    """A slice, or a list of indices or flags; None is all features."""
+    """Require a slice, or a list of indices or booleans; None is all features."""
     if columns is None or isinstance(columns, slice):
         return
     try:
@@ -63,7 +63,7 @@ def check_columns(columns: Any) -> None:
 
 
 def chosen_columns(columns: Any, n_features: int) -> Indices:
-    """Indices of the features that the kernel sees, of so many."""
+    """Indices of the features that the kernel uses."""
     index = columns if isinstance(columns, slice) else np.asarray(columns)
     try:
         chosen = np.arange(n_features)[index]
@@ -79,7 +79,7 @@ def chosen_columns(columns: Any, n_features: int) -> Indices:
 
 
 def checked_rows(name: str, rows: Any) -> Array:
-    """Rows in double precision; whether they are finite is not looked at."""
+    """Convert rows to double precision, without a check for finite values."""
     array = np.asarray(rows)
     if array.ndim != 2 or array.dtype.kind not in "fiub":
         raise ValueError(
@@ -89,7 +89,7 @@ def checked_rows(name: str, rows: Any) -> Array:
     return array.astype(np.float64, copy=False)
 
 
-# Beyond, cells have too many neighbours to be worth a tree.
+# With more features, cells have too many neighbours for a tree to pay.
 _FEW_FEATURES = 6
 _BLOCK_ENTRIES = 2_000_000  # 16 MB at a time, as in ``basis``
 # Distances of exactly 1 do not count.
@@ -106,7 +106,7 @@ def close_distances(X: Array, Z: Array) -> Any:
 
 
 def count_close(X: Array, Z: Array) -> int:
-    """How many distances ``close_distances`` has."""
+    """Number of distances that ``close_distances`` returns."""
     if X.shape[1] == 1:
         first, last = _windows(np.sort(X[:, 0]), Z[:, 0])
         return int(np.sum(last - first))
@@ -122,14 +122,14 @@ def _suits_tree(X: Array, Z: Array) -> bool:
 
 
 def as_dense(matrix: Any) -> Array:
-    """The array itself, or that of a sparse matrix."""
+    """Convert a sparse matrix to an array."""
     return matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
 
 
 def on_pattern(
     function: Callable[[Array, Array], Array], pattern: Any, X: Array, Z: Array
 ) -> Array:
-    """Values of a function of rows beside each other, in the order of the data."""
+    """Evaluate a function of pairs of rows at the entries of a sparse matrix."""
     values = np.empty(pattern.nnz)
     rows = np.repeat(np.arange(len(X)), np.diff(pattern.indptr))
     step = max(1, _BLOCK_ENTRIES // max(1, X.shape[1]))
@@ -140,16 +140,16 @@ def on_pattern(
 
 
 def _windows(ordered: Array, centres: Array) -> tuple[Indices, Indices]:
-    """First and one after the last of the sorted values within 1 of each centre."""
+    """For each centre, the range of sorted values within 1."""
     first = np.searchsorted(ordered, centres - 1, side="right")
     last = np.searchsorted(ordered, centres + 1, side="left")
-    # What equals a centre is close, even if the centre is so large that 1 is nothing.
+    # Points equal to a centre are close, even if adding 1 to it is lost to rounding.
     first = np.minimum(first, np.searchsorted(ordered, centres, side="left"))
     return first, np.maximum(last, np.searchsorted(ordered, centres, side="right"))
 
 
 def _from_windows(x: Array, z: Array) -> Any:
-    """Column by column: what is within 1 of a centre is a window of sorted rows."""
+    """Build columns: rows within 1 of a centre form a window of the sorted rows."""
     order = np.argsort(x, kind="stable")
     ordered = x[order]
     first, last = _windows(ordered, z)
@@ -164,7 +164,7 @@ def _from_windows(x: Array, z: Array) -> Any:
 
 
 def _from_tree(X: Array, Z: Array) -> Any:
-    """In whatever order the cells come."""
+    """Find pairs by a tree, in any order."""
     if len(X) == 0 or len(Z) == 0:
         return csr_array((len(X), len(Z)))
     pairs = cKDTree(X).sparse_distance_matrix(
@@ -173,13 +173,13 @@ def _from_tree(X: Array, Z: Array) -> Any:
     kind = _index_type(len(pairs))
     indices = pairs["i"].astype(kind), pairs["j"].astype(kind)
     listed = coo_array((pairs["v"], indices), shape=(len(X), len(Z)))
-    # Said to be free of duplicates, which would be looked for by sorting.
+    # Declared free of duplicates, since scipy would sort to find them.
     listed.has_canonical_format = True
     return _by_rows(listed.tocsc())
 
 
 def _from_blocks(X: Array, Z: Array) -> Any:
-    """Row by row."""
+    """Find pairs block by block."""
     blocks = [_below_one(block) for block in _blocks(X, Z)]
     # Older versions of scipy stack arrays to a matrix.
     return csr_array(vstack(blocks)) if blocks else csr_array((0, len(Z)))
@@ -193,7 +193,7 @@ def _blocks(X: Array, Z: Array) -> Iterator[Array]:
 
 
 def _below_one(distances: Array) -> Any:
-    """The distances that count, zeros included."""
+    """The distances below one, zeros included."""
     close = distances < 1
     ends = _ends(close.sum(axis=1))
     columns = np.nonzero(close)[1].astype(ends.dtype)
@@ -201,14 +201,14 @@ def _below_one(distances: Array) -> Any:
 
 
 def _by_rows(columns: Any) -> Any:
-    """Rows made from columns, one after the other, have their indices sorted."""
+    """Convert columns to rows with sorted indices."""
     matrix = columns.tocsr()
     matrix.has_canonical_format = True
     return matrix
 
 
 def _ends(counts: Indices) -> AnyArray:
-    """Where the entries of each row or column end, beginning with 0."""
+    """End of each row or column among the entries, beginning with 0."""
     ends = np.concatenate([[0], np.cumsum(counts)])
     return ends.astype(_index_type(ends[-1]))
 
@@ -218,7 +218,7 @@ def _index_type(count: int) -> type[np.signedinteger[Any]]:
 
 
 class Kernel(Protocol):
-    """k(x, z) for every row x of X and z of Z; no Mercer condition is asked."""
+    """k(x, z) for every row x of X and z of Z; Mercer's condition is not required."""
 
     def __call__(self, X: AnyArray, Z: AnyArray, /) -> Array:
         """The matrix (n_rows of X, n_rows of Z); sparse if ``compact``."""
@@ -237,7 +237,7 @@ class Kernel(Protocol):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class KernelFunction(Parametric, ABC):
-    """Base of relvec's own kernels: their parameters, rows, columns and algebra.
+    """Base class of relvec's kernels: parameters, checks of rows, columns and algebra.
 
     A kernel of one's own derives from it, is a dataclass with
     ``@dataclass(frozen=True, eq=False, repr=False)``, and says what ``_matrix`` and
@@ -286,7 +286,7 @@ class KernelFunction(Parametric, ABC):
 
     @property
     def requires_vector_input(self) -> bool:
-        """Whether rows must be numbers, in the words of scikit-learn's kernels."""
+        """Whether rows must be numeric, as in scikit-learn's kernels."""
         return True
 
     def diagonal(self, X: AnyArray) -> Array:
@@ -294,11 +294,11 @@ class KernelFunction(Parametric, ABC):
         return self._diagonal(self.seen(X)[0])
 
     def paired(self, X: AnyArray, Z: AnyArray) -> Array:
-        """k(x, z) for each row x of X and the row z of Z beside it, of shape (n,)."""
+        """k(x, z) for each row x of X and the same row z of Z, of shape (n,)."""
         return self._paired(*self.seen(X, Z)[:2])
 
     def gradients(self, X: AnyArray, Z: AnyArray | None = None) -> dict[str, Array]:
-        """∂k(x, z)/∂θ for every continuous parameter θ, by its name.
+        """∂k(x, z)/∂θ for every continuous parameter θ, by name.
 
         X and Z are those of a call.
 
@@ -312,7 +312,7 @@ class KernelFunction(Parametric, ABC):
         return self._gradients(*self.seen(X, Z)[:2])
 
     def centre_gradient(self, X: AnyArray, Z: AnyArray | None = None) -> Array:
-        """∂k(x, z)/∂z, by the features of the centre z; never sparse.
+        """∂k(x, z)/∂z by the features of the centre z; never sparse.
 
         It is 0 by every feature that the kernel does not see and, by convention, for
         x = z where a kernel has a kink there. X and Z are those of a call.
@@ -332,7 +332,7 @@ class KernelFunction(Parametric, ABC):
     def seen(
         self, X: AnyArray, Z: AnyArray | None = None
     ) -> tuple[Array, Array, Indices | None]:
-        """The columns of X and Z (X by default) that the kernel sees; their indices."""
+        """The columns of X and Z (X by default) that the kernel uses; their indices."""
         if self.columns is None and not self.requires_vector_input:
             objects = np.asarray(X)
             return objects, objects if Z is None else np.asarray(Z), None
@@ -353,17 +353,17 @@ class KernelFunction(Parametric, ABC):
 
     @abstractmethod
     def _paired(self, X: Array, Z: Array) -> Array:
-        """k(x, z) for rows that belong together, as a new array (n,)."""
+        """k(x, z) for pairs of rows, as a new array (n,)."""
 
     def _diagonal(self, X: Array) -> Array:
         return self._paired(X, X)
 
     def _of_distances(self, distances: Array) -> Array | None:
-        """k as a function of ‖x − z‖, as a new array; None if it is none."""
+        """k as a function of ‖x − z‖, as a new array; None if it is not one."""
         return None
 
     def _sparse_times(self, other: "KernelFunction", X: Array, Z: Array) -> Any:
-        """The matrix of this kernel, a compact one, times another on its pattern."""
+        """Multiply the matrix of a compact kernel by another kernel's values."""
         matrix: Any = self(X, Z)
         matrix.data *= on_pattern(other.paired, matrix, X, Z)
         return matrix

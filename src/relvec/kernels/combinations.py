@@ -218,7 +218,7 @@ class Mixture:
         return sum(parts[1:], start=parts[0])
 
     def parts(self, X: AnyArray, Z: AnyArray) -> list[Array]:
-        """The values of every kernel by itself."""
+        """The values of every kernel separately."""
         return [kernel(X, Z) for kernel in self.kernels]
 
     @property

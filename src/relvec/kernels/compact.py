@@ -28,7 +28,7 @@ class Triangular:
     """max(1 − u, 0)^p, eq. 6.1.1.3.1 of the thesis; it has a kink at u = 0."""
 
     def least(self, n_features: int) -> float:
-        """Exponent from which on t(‖x − z‖) is positive definite."""
+        """Smallest exponent for which t(‖x − z‖) is positive definite."""
         return (n_features + 1) / 2
 
     def value(self, u: Array, power: float) -> Array:
@@ -65,7 +65,7 @@ class Smooth:
 
 
 def _log_rest(u: Array) -> Array:
-    """log(1 − u), and 0 where that is not finite."""
+    """log(1 − u), and 0 where it is not finite."""
     logarithm = np.zeros_like(u)
     inside = u < 1
     logarithm[inside] = np.log1p(-u[inside])
@@ -149,7 +149,7 @@ class Taper(KernelFunction):
             check_positive("exponent", self.exponent)
 
     def count(self, X: AnyArray, Z: AnyArray | None = None) -> int:
-        """How many entries the matrix between X and Z will have, without making it.
+        """Number of non-zero entries between X and Z, without computing them.
 
         X and Z, which is X by default, are those of a call.
         """
@@ -185,7 +185,7 @@ class Taper(KernelFunction):
         supports = self._supports(X.shape[1])
         if self.columns is not None or supports.ndim:
             return super()._sparse_times(other, X, Z)
-        # Distances that are known need not be taken again.
+        # Reuse known distances.
         matrix = close_distances(X / supports, Z / supports)
         values = other._of_distances(matrix.data * supports)
         if values is None:
@@ -283,7 +283,7 @@ class CompactMatern(Matern):
         )
 
     def count(self, X: AnyArray, Z: AnyArray | None = None) -> int:
-        """How many entries the matrix between X and Z will have, without making it.
+        """Number of non-zero entries between X and Z, without computing them.
 
         X and Z, which is X by default, are those of a call.
         """

@@ -83,7 +83,7 @@ class Linear(KernelFunction):
 
 
 class _OfProduct(KernelFunction):
-    """f(gamma·xᵀz + coef0); the fields are those of the kernels, in their order."""
+    """f(gamma·xᵀz + coef0), with the fields in the kernels' order."""
 
     gamma: float
     coef0: float
@@ -95,11 +95,11 @@ class _OfProduct(KernelFunction):
 
     @abstractmethod
     def _profile(self, sums: Array) -> Array:
-        """f of what is in brackets."""
+        """The function f."""
 
     @abstractmethod
     def _derivative(self, sums: Array) -> Array:
-        """f′ of what is in brackets."""
+        """The derivative f′."""
 
     def _scaled(self, X: Array, Z: Array) -> tuple[Array, Array]:
         """√gamma·x and √gamma·z, so that their products stay in range."""
@@ -168,7 +168,7 @@ class Polynomial(_OfProduct):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Sigmoid(_OfProduct):
-    """tanh(gamma·xᵀz + coef0); not positive definite, which an RVM does not ask.
+    """tanh(gamma·xᵀz + coef0); not positive definite, which an RVM does not require.
 
     Parameters
     ----------

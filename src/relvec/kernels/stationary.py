@@ -25,20 +25,18 @@ from relvec.kernels.base import KernelFunction, Scale, check_scale, feature_scal
 from relvec.parameters import check_positive
 from relvec.typing import Array
 
-# Up to the first, sums feature by feature are fastest, and exact for points far from
-# each other or the origin; so they are of one row, for which a product has to go over
-# all centres several times. Beyond the second, a product is several times faster;
-# in between it is used where squares are so small that little is lost of their
-# differences (250 · eps is 6e-14), and nowhere if they overflow.
+# With few features (up to the first number) or a single row, sums feature by feature
+# are fastest, and exact for points far from each other or the origin. Beyond the
+# second, a product of matrices is several times faster. In between it is used if
+# squares are so small that their differences lose few digits (250 · eps is 6e-14).
 _FEW_FEATURES, _MANY_FEATURES = 4, 12
 _SMALL_SQUARE, _LARGEST_SQUARE = 250.0, 1e300
-# A quarter of a megabyte, which stays in the processor's cache from one operation to
-# the next.
+# A quarter of a megabyte stays in the processor's cache between operations.
 _CACHED_ENTRIES = 32_768
 
 
 def squared_distances(X: Array, Z: Array, *, exact: bool = False) -> Array:
-    """‖x − z‖² for all pairs of rows; ``exact`` also for those nearly the same."""
+    """‖x − z‖² for all pairs; ``exact`` keeps the digits of small distances."""
     return of_squares(lambda squares: None, X, Z, exact=exact)
 
 
@@ -65,7 +63,7 @@ def _of_expanded_squares(
     row_squares: Array,
     centre_squares: Array,
 ) -> Array:
-    """The same from ‖x‖² − 2xᵀz + ‖z‖², what follows the product in blocks of rows.
+    """The same from ‖x‖² − 2xᵀz + ‖z‖², in blocks of rows after the product.
 
     The product is one of all: of a few rows at a time, with many features, most of its
     time goes into rearranging Z.
@@ -83,7 +81,7 @@ def _of_expanded_squares(
 
 
 def apply(function: Callable[[Array], None], values: Array) -> Array:
-    """The same array, after a function that works in place saw all of it in pieces."""
+    """Apply an in-place function to parts of an array, and return the array."""
     flat = values.reshape(-1)
     for start in range(0, flat.size, _CACHED_ENTRIES):
         function(flat[start : start + _CACHED_ENTRIES])
@@ -102,7 +100,7 @@ def differences(X: Array, Z: Array) -> Array:
 
 
 def multiplied(gradient: Array, values: Array) -> Array:
-    """A gradient (n, m) or (n, m, d), times values (n, m)."""
+    """Multiply a gradient (n, m) or (n, m, d) by values (n, m)."""
     return gradient * (values if gradient.ndim == 2 else values[..., None])
 
 
@@ -136,7 +134,7 @@ class Radial(KernelFunction):
 
     @property
     def scale(self) -> float | Array:
-        """The length scale in effect, or those of all features."""
+        """The effective length scale, for all features or each."""
         if self.width is not None:
             scales = np.asarray(self.width) / np.sqrt(2)
         else:
@@ -152,7 +150,7 @@ class Radial(KernelFunction):
         """f′(s); 0 where it is infinite, at s = 0."""
 
     def _derivative_beside(self, values: Array, squares: Array) -> Array:
-        """f′(s) where f(s) is known as well, which may tell it."""
+        """f′(s), possibly computed from f(s)."""
         return self._derivative(squares)
 
     def _profile_gradients(self, squares: Array) -> dict[str, Array]:
@@ -165,7 +163,7 @@ class Radial(KernelFunction):
 
     @property
     def _rough(self) -> bool:
-        """Whether f takes the root of s, which magnifies errors near s = 0."""
+        """Whether f uses the root of s, which magnifies errors near s = 0."""
         return False
 
     def _squares(self, X: Array, Z: Array) -> Array:
@@ -210,12 +208,12 @@ class Radial(KernelFunction):
         return -2 * derivative * (differences(X, Z) / scales) / scales
 
 
-# Below the first, M_ν with ν > 1 is 1 to all digits; the square of the second is still
-# above 0; M_ν of the third is 0.
+# Below the first, M_ν with ν > 1 is 1 to all digits; the square of the second does not
+# underflow; M_ν of the third is 0.
 _SMALL, _SMALLEST, _LARGEST = 1e-10, 1e-150, 1e4
-# From order 27 on, K_ν of the first is more than the largest number.
+# K_ν of the first overflows from order 27 on.
 _MOST_DIRECT = 25
-# There the expansion has 13 digits, and more beyond; the recurrence has 200 steps.
+# From this order on the expansion has 13 digits; the recurrence would need 200 steps.
 _LARGE_ORDER = 200
 
 
@@ -244,7 +242,7 @@ def matern_derivative(order: float, z: Array) -> Array:
 
 
 def _direct(order: float, z: Array) -> Array:
-    """The definition."""
+    """Evaluate the definition."""
     values = np.asarray(kve(order, z), dtype=np.float64)
     values *= np.exp(-z)
     values *= z**order
@@ -253,7 +251,7 @@ def _direct(order: float, z: Array) -> Array:
 
 
 def _recurrent(order: float, z: Array) -> Array:
-    """From orders ν in (0, 1] and ν + 1 upwards."""
+    """Use the recurrence upwards from orders ν in (0, 1] and ν + 1."""
     steps = int(np.ceil(order)) - 1
     first = order - steps
     lower = _first(first, z)
@@ -312,8 +310,8 @@ _DEBYE = (
 )
 
 
-# Relative: about eps^(1/5), where truncation of a difference of fourth order, h⁴, and
-# rounding, eps/h, are alike.
+# Relative step, about eps^(1/5): it balances the truncation of a fourth-order
+# difference, h⁴, and rounding, eps/h.
 _ORDER_STEP = 1e-3
 
 

@@ -1,9 +1,9 @@
 """How the data are seen: Gaussian pseudo-observations of Φw."""
 
 from relvec.likelihoods.base import (
+    EP,
     HeldObservations,
     Likelihood,
-    Matching,
     PseudoObservations,
     at_ceiling,
     re_estimated,
@@ -17,17 +17,17 @@ from relvec.likelihoods.gaussian import (
     root_mean_square,
 )
 from relvec.likelihoods.log_linear import LogPrecision, Poisson
-from relvec.likelihoods.multinomial import MatchedProbit, MultinomialProbit, Softmax
+from relvec.likelihoods.multinomial import EPProbit, MultinomialProbit, Softmax
 from relvec.likelihoods.student_t import StudentT, weighted_median
 
 __all__ = [
+    "EP",
     "Bernoulli",
+    "EPProbit",
     "Gaussian",
     "HeldObservations",
     "Likelihood",
     "LogPrecision",
-    "MatchedProbit",
-    "Matching",
     "MultinomialProbit",
     "Poisson",
     "PseudoObservations",

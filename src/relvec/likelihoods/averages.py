@@ -17,15 +17,15 @@ from scipy.stats import qmc
 from relvec.precision import TINY
 from relvec.typing import Array
 
-# A pivot below this share of a standard deviation is rounding: its square is 1e-16.
+# A smaller pivot, relative to the standard deviation, is rounding: its square is 1e-16.
 LEAST_PIVOT = 1e-8
-# Of the bound: so what is left of a covariance is still positive definite, with digits
-# to spare, and hardly any of it is averaged over points that need not be.
+# Share of the bound that is removed: the rest of the covariance stays positive
+# definite, and little of it is averaged over points unnecessarily.
 COMMON_SHARE = 1 - 1e-5
 
 
 def lower_root(covariance: Array) -> Array:
-    """L (N, K, K), lower triangular, with LLᵀ = covariance; of a semi-definite one too.
+    """Lower triangular L (N, K, K) with LLᵀ = covariance, which may be semi-definite.
 
     Directions without variance have columns of zeros, or nearly so.
     """
@@ -42,7 +42,7 @@ def lower_root(covariance: Array) -> Array:
 
 
 def line_root(covariance: Array) -> Array:
-    """The same of two outputs whose covariance has rank one, or nearly so.
+    """A root for two outputs whose covariance has rank one, or nearly so.
 
     All of it is in the first column, along that of the output with more variance.
     """
@@ -58,7 +58,7 @@ def line_root(covariance: Array) -> Array:
 
 
 def common_variance(covariance: Array) -> Array:
-    """(N,) that all directions have: a little less than the least eigenvalue.
+    """(N,) a little less than the smallest eigenvalue.
 
     By Laguerre's step from zero for the characteristic polynomial, which is a bound
     from below, and exact where all eigenvalues, or all but one, are the same.
@@ -85,8 +85,8 @@ def common_variance(covariance: Array) -> Array:
 # Points of a unit normal (draws, outputs), and weights that add up to one.
 Rule: TypeAlias = tuple[Array, Array]
 N_DRAWS = 1024  # for probabilities to 2e-4 on average, and 1e-3
-# Of a rule along one direction, for 2e-6 up to a standard deviation of ten times that
-# of the noise; as many of Gauss and Hermite would have 1e-2 there.
+# Nodes along one direction: errors of 2e-6 up to ten times the noise's standard
+# deviation, where as many nodes of Gauss and Hermite have 1e-2.
 _N_NODES, _FURTHEST = 64, 4.5
 _ENTRIES = 100_000  # rows × outputs × draws at a time: a few such arrays, in cache
 
@@ -120,7 +120,7 @@ def averaged(
 
 @cache
 def along_first(n_outputs: int) -> Rule:
-    """A trapezium rule, for a root of which all is in the first column."""
+    """A trapezium rule along the first column of a root."""
     points = np.zeros((_N_NODES, n_outputs))
     points[:, 0] = np.linspace(-_FURTHEST, _FURTHEST, _N_NODES)
     weights = np.exp(-0.5 * points[:, 0] ** 2)
@@ -128,7 +128,7 @@ def along_first(n_outputs: int) -> Rule:
 
 
 def root_of(spread: Array) -> Array:
-    """Of variances (N, K) or covariances (N, K, K)."""
+    """A root of variances (N, K) or covariances (N, K, K)."""
     if spread.ndim == 2:
         return np.sqrt(spread)
     return lower_root(spread)
@@ -136,7 +136,7 @@ def root_of(spread: Array) -> Array:
 
 @cache
 def scattered(n_outputs: int, n_draws: int = N_DRAWS) -> Rule:
-    """A Sobol sequence turned normal, and its mirror image."""
+    """Normal points from a Sobol sequence, and their mirror images."""
     points = qmc.Sobol(n_outputs, scramble=True, seed=0).random(n_draws // 2)
     normal = ndtri(np.clip(points, 1e-12, 1 - 1e-12))
     return np.concatenate([normal, -normal]), np.full(n_draws, 1 / n_draws)

@@ -52,8 +52,8 @@ def moderated_log_odds(mean: Array, variance: Array) -> Array:
 
 def _mixed_log_odds(mean: Array, variance: Array) -> Array:
     squares, weights = _mixture()
-    # Both sides at once, and not by scipy's ``logsumexp``: a single row would take
-    # several times as long.
+    # Both signs at once; scipy's ``logsumexp`` is several times slower for a single
+    # row.
     n_rows = len(mean)
     logs = np.empty((len(squares), 2 * n_rows))
     z = np.divide(mean, np.sqrt(squares + variance), out=logs[:, :n_rows])
@@ -67,7 +67,7 @@ def _mixed_log_odds(mean: Array, variance: Array) -> Array:
 
 @cache
 def _mixture() -> tuple[Array, Array]:
-    """Variances 4v² (nodes, 1), and weights."""
+    """Variances 4v² (nodes, 1) and weights."""
     nodes, weights = kolmogorov_rule()
     return 4 * nodes[:, None] ** 2, weights
 
@@ -85,7 +85,7 @@ def kolmogorov_rule(n_nodes: int = 32) -> tuple[Array, Array]:
 
 
 def _kolmogorov_density(v: Array) -> Array:
-    """d/dv of P(V <= v), by whichever of its two series converges at v.
+    """Density of V, by the series that converges faster at v.
 
     ``scipy.stats.kstwobign.pdf`` is wrong by 6e-9 at 0.85, which is 1e-9 of log odds.
     """
@@ -103,7 +103,7 @@ _SMALL = 1e-3  # below, λ by its series
 
 @dataclass(frozen=True)
 class LogisticBound(ClassLikelihood):
-    """The bound on p(y | η), y in {0, 1}, that touches at η = ±ξ."""
+    """Lower bound of p(y | η), y in {0, 1}, that touches at η = ±ξ."""
 
     xi: Array  # (N, K)
 
@@ -134,7 +134,7 @@ class LogisticBound(ClassLikelihood):
         return LogisticBound.at(eta, variance)
 
     def log_predictive(self, y: Array, mean: Array, variance: Array) -> Array:
-        """Of the likelihood that is bounded."""
+        """Use the likelihood itself, not its bound."""
         return log_moderated(y, mean, variance)
 
     @property

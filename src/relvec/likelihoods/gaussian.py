@@ -10,17 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from relvec.likelihoods.base import Matching, PseudoObservations
+from relvec.likelihoods.base import EP, PseudoObservations
 from relvec.linalg import SQUARABLE
 from relvec.parameters import check_noise_variance
 from relvec.precision import NOISE_FLOOR
 from relvec.typing import Array
 
-# Section 4, step 1: the noise to start from, as a fraction of the variance. It has a
-# floor, in units of the mean square, for targets that hardly vary.
+# Section 4, step 1: the initial noise as a fraction of the variance, with a floor in
+# units of the mean square for targets that hardly vary.
 _STARTING_NOISE, _LEAST_STARTING_NOISE = 0.1, 1e-6
-# Of the targets' mean square: noise precisions up to here still have squares of ΦᵀΦ
-# beside them in double precision.
+# Smallest mean square of targets: up to its inverse, noise precisions times squares of
+# ΦᵀΦ stay in the range of double precision.
 _LEAST_KNOWN_NOISE = 1e-24
 
 
@@ -40,7 +40,7 @@ class Gaussian:
         offset: float = 0.0,
         noise_variance: float | None = None,
     ) -> "Gaussian":
-        """Noise to be estimated, for targets (N, K) from which ``offset`` was taken.
+        """Initial noise, to be estimated, for targets (N, K) without ``offset``.
 
         The search begins with ``noise_variance``, or with a tenth of the targets'.
         """
@@ -64,11 +64,11 @@ class Gaussian:
         return True
 
     @property
-    def coarse(self) -> "Gaussian":
+    def low_accuracy(self) -> "Gaussian":
         return self
 
     @property
-    def matching(self) -> Matching | None:
+    def ep(self) -> EP | None:
         return None
 
     @property
@@ -94,7 +94,7 @@ class Gaussian:
         return None
 
     @property
-    def absolute(self) -> "Gaussian":
+    def in_target_units(self) -> "Gaussian":
         return self
 
     def rescaled(self, scale: float | Array) -> "Gaussian":
@@ -149,7 +149,7 @@ def gaussian_noise(
     offset: float = 0.0,
     initial: float | None = None,
 ) -> Gaussian:
-    """What an estimator means by ``noise_variance``: "estimate" or a number.
+    """Interpret ``noise_variance``: "estimate" or a number.
 
     An estimate may have an initial value.
     """
@@ -166,7 +166,7 @@ def gaussian_noise(
 
 
 def root_mean_square(y: Array, sample_weight: Array) -> float:
-    """√(Σ v y² / Σ v) over rows and outputs; 0 if they vanish."""
+    """√(Σ v y² / Σ v) over rows and outputs; 0 if targets are zero."""
     peak = _squarable(np.max(np.abs(y), initial=0.0))
     if peak == 0:
         return 0.0
@@ -175,7 +175,7 @@ def root_mean_square(y: Array, sample_weight: Array) -> float:
 
 
 def _squarable(target: Any) -> float:
-    """The size of a target. A size that has no square in floating point is refused."""
+    """Size of a target; targets whose square overflows are refused."""
     size = abs(float(target))
     smallest, largest = SQUARABLE
     if size and not smallest < size < largest:
@@ -199,7 +199,7 @@ class SharedGaussian(Gaussian):
         offset: Array | float = 0.0,
         initial: Array | float | None = None,
     ) -> "SharedGaussian":
-        """What an estimator means by ``noise_variance``, of each output by itself."""
+        """Interpret ``noise_variance`` for each output separately."""
         size = y.shape[1]
         given = [
             np.broadcast_to(np.asarray(one, dtype=object), size)
@@ -218,7 +218,7 @@ class SharedGaussian(Gaussian):
         return self.scale
 
     @property
-    def absolute(self) -> Gaussian:
+    def in_target_units(self) -> Gaussian:
         return Gaussian(self.noise_precision, self.estimated, self.ceiling)
 
     def pseudo_observations(
@@ -227,7 +227,7 @@ class SharedGaussian(Gaussian):
         return PseudoObservations(y / self.unit, sample_weight[:, None], np.ones(1))
 
     def log_density(self, y: Array, eta: Array, sample_weight: Array) -> float:
-        return self.absolute.log_density(y, eta * self.unit, sample_weight)
+        return self.in_target_units.log_density(y, eta * self.unit, sample_weight)
 
     def sufficient_statistics(
         self, y: Array, eta: Array, sample_weight: Array
@@ -240,4 +240,4 @@ class SharedGaussian(Gaussian):
 
     def log_predictive(self, y: Array, mean: Array, variance: Array) -> Array:
         unit = self.unit
-        return self.absolute.log_predictive(y, mean * unit, variance * unit**2)
+        return self.in_target_units.log_predictive(y, mean * unit, variance * unit**2)

@@ -16,13 +16,13 @@ from relvec.likelihoods.base import ClassLikelihood, PseudoObservations
 from relvec.precision import LEAST_PRECISION
 from relvec.typing import Array
 
-_LARGEST = 100.0  # η beyond which steps are the same, and their squares finite
+_LARGEST = 100.0  # limit of η, so that squares stay finite
 _N_NODES = 24  # about the mode of the integrand: ten digits up to a variance of one
 
 
 @dataclass(frozen=True)
 class LogLinear(ClassLikelihood, ABC):
-    """log p(y | η) = a·η − b·e^η + c, with a, b and c of every row."""
+    """log p(y | η) = a·η − b·e^η + c, with a, b and c for every row."""
 
     @abstractmethod
     def terms(self, y: Array) -> tuple[Array, Array, Array]:
@@ -48,7 +48,7 @@ class LogLinear(ClassLikelihood, ABC):
         return None
 
     def log_predictive(self, y: Array, mean: Array, variance: Array) -> Array:
-        """By Gauss and Hermite's rule about the mode of the integrand.
+        """Use Gauss and Hermite's rule around the mode of the integrand.
 
         That is η̂ = m + v(a − μ) with vμ = ω(log vb + m + va), Wright's function.
         """
@@ -73,7 +73,7 @@ class LogLinear(ClassLikelihood, ABC):
 
 @cache
 def _rule() -> tuple[Array, Array]:
-    """Nodes, and logarithms of weights for plain integrals beside 1/√(2π)."""
+    """Nodes, and logarithms of weights for integrals times 1/√(2π)."""
     nodes, weights = np.polynomial.hermite_e.hermegauss(_N_NODES)
     return nodes, np.log(weights) + 0.5 * nodes**2 - 0.5 * np.log(2 * np.pi)
 

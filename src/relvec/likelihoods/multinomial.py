@@ -11,7 +11,7 @@ out. Three approximations of the evidence differ in their pseudo-observations:
 - Laplace's, with the curvature of log Z, averaged over contrasts so that all classes
   share one posterior covariance. It is close to the evidence, where the bound is far
   too low if classes are well separated;
-- expectation propagation, ``MatchedProbit``, which is closer still and slower. If
+- expectation propagation, ``EPProbit``, which is closer still and slower. If
   classes can be separated, the posterior reaches far beyond its mode on one side, so
   that Laplace's evidence is too low and its probabilities are too cautious. Here each
   row is replaced by the Gaussian observation that keeps mean and variance of η as they
@@ -46,9 +46,9 @@ from relvec.likelihoods.probit_rows import CavityRows, Comparisons, ProbitRows, 
 from relvec.precision import LEAST_PRECISION
 from relvec.typing import Array
 
-# Points for correlated outputs of more than three classes, each of which costs an
-# integral for every class: for 5e-4 (four) to 3e-3 (eight) on average where covariances
-# are several times the noise.
+# Points for correlated outputs of more than three classes, each with an integral for
+# every class. Mean errors are 5e-4 (four classes) to 3e-3 (eight) if covariances are
+# several times the noise.
 _DRAWS = 256
 
 
@@ -68,11 +68,11 @@ class MultinomialProbit(ClassLikelihood):
     )
 
     @cached_property
-    def coarse(self) -> "MultinomialProbit":
+    def low_accuracy(self) -> "MultinomialProbit":
         return MultinomialProbit(self.coding, self.bound, FEW_NODES)
 
     def rescaled(self, scale: float | Array) -> "MultinomialProbit":
-        # What is kept for the next question is as large as the training rows.
+        # The cache is as large as the training data.
         return MultinomialProbit(self.coding, self.bound)
 
     def pseudo_observations(
@@ -103,7 +103,7 @@ class MultinomialProbit(ClassLikelihood):
         return log_of_own(p, y @ self.coding.T)
 
     def probabilities(self, mean: Array, spread: Array) -> Array:
-        """P(class) (N, K) for outputs of this mean and spread.
+        """P(class) (N, K) for outputs with these moments.
 
         That is their variances (N, outputs), or covariances (N, outputs, outputs).
         """
@@ -111,13 +111,13 @@ class MultinomialProbit(ClassLikelihood):
         if spread.ndim == 3:
             return _averaged_probabilities(C, mean, spread)
         if C.shape[1] < len(C):
-            # Contrasts have one variance in common; so have differences of classes.
+            # All contrasts have the same variance, and so do differences of classes.
             common = spread.mean(axis=1, keepdims=True)
             spread = np.broadcast_to(common, (len(mean), len(C)))
         return class_probabilities(mean @ C.T, spread)
 
     def _rows(self, y: Array, eta: Array, sample_weight: Array) -> Terms:
-        """All that is integrated at η; the last is kept for the next question."""
+        """Integrals at η; the last ones are cached."""
         last = self._last[0] if self._last and self._last[0][0] is y else None
         if last is None or last[1] is not eta:
             contrast = last[2].contrast if last else Comparisons.of(self.coding, y)
@@ -145,7 +145,7 @@ def class_probabilities(mean: Array, variance: Array) -> Array:
 
 
 def _averaged_probabilities(coding: Array, mean: Array, covariance: Array) -> Array:
-    """P(class) (N, K) for outputs that are correlated.
+    """P(class) (N, K) for correlated outputs.
 
     What variance all directions have in common is integrated as that of independent
     outputs is; points are drawn for the rest.
@@ -165,30 +165,30 @@ def _averaged_probabilities(coding: Array, mean: Array, covariance: Array) -> Ar
 
 
 def coupled_rule(n_classes: int) -> Rule:
-    """Points at which outputs that are correlated are averaged.
+    """Points and weights for averages over correlated outputs.
 
     What two contrasts do not have in common is along one direction.
     """
     return along_first(2) if n_classes == 3 else scattered(n_classes - 1, _DRAWS)
 
 
-# Of the posterior precision of a row without its own, a difference: rounding.
+# Least share of a row's posterior precision without its own, a difference that rounds.
 _LEAST_LEFT = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
-class MatchedProbit(MultinomialProbit):
-    """``cavity`` (N,) is the variance of η from all but the row; nothing at first."""
+class EPProbit(MultinomialProbit):
+    """The multinomial probit by EP; ``cavity`` (N,) holds the cavity variances of η."""
 
     cavity: Array | float = 0.0
     _asked: list["_Question"] = field(default_factory=list, init=False, repr=False)
 
     @property
-    def matching(self) -> "MatchedProbit":
+    def ep(self) -> "EPProbit":
         return self
 
     @property
-    def coarse(self) -> "MatchedProbit":
+    def low_accuracy(self) -> "EPProbit":
         return self
 
     def correction(self, y: Array, eta: Array, sample_weight: Array) -> float:
@@ -201,14 +201,14 @@ class MatchedProbit(MultinomialProbit):
         own = np.minimum(sample_weight, 1) * rows.precision
         return variance / np.maximum(1 - own * variance, _LEAST_LEFT)
 
-    def with_cavity(self, cavity: Array) -> "MatchedProbit":
+    def with_cavity(self, cavity: Array) -> "EPProbit":
         other = replace(self, cavity=cavity)
         other._asked[:] = self._asked
         return other
 
-    def rescaled(self, scale: float | Array) -> "MatchedProbit":
-        # After the fit it may be asked of other rows, whose cavities are not known.
-        return MatchedProbit(self.coding)
+    def rescaled(self, scale: float | Array) -> "EPProbit":
+        # After the fit there may be other rows, whose cavities are unknown.
+        return EPProbit(self.coding)
 
     def _rows(self, y: Array, eta: Array, sample_weight: Array) -> CavityRows:
         last = self._asked[0] if self._asked and self._asked[0].y is y else None
@@ -216,7 +216,7 @@ class MatchedProbit(MultinomialProbit):
             return last.rows
         cavity = np.broadcast_to(self.cavity, len(eta))
         pull = np.minimum(sample_weight, 1) * cavity
-        # A search that ran away is nowhere to begin.
+        # Do not start from a diverged search.
         if last and np.all(np.isfinite(last.rows.mean)):
             rows = last.rows.moved(eta, cavity, pull)
         else:
@@ -227,7 +227,7 @@ class MatchedProbit(MultinomialProbit):
 
 @dataclass(frozen=True, eq=False)
 class _Question:
-    """What was asked last, and the answer."""
+    """Arguments and result of the last call."""
 
     y: Array
     eta: Array
@@ -270,7 +270,7 @@ class Softmax(ClassLikelihood):
 
 
 def softmax_probabilities(mean: Array, spread: Array) -> Array:
-    """E[softmax η] (N, K) for η of these variances (N, K) or covariances (N, K, K)."""
+    """E[softmax η] (N, K), with variances (N, K) or covariances (N, K, K)."""
     return averaged(
         lambda eta, _: softmax(eta, axis=2),
         mean,

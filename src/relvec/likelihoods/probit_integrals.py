@@ -51,7 +51,7 @@ from relvec.typing import Array
 
 _MIDDLE = 3.75 * np.sqrt(2.0)  # k, the paper's
 _DEGREE = 16  # for relative errors of 4e-12 of m, far below those of quadrature
-# Below −this, φ/Φ and −z agree in so many digits that few of their difference are left.
+# Below −300, φ/Φ and −z agree in so many digits that their difference has few left.
 _FAR = 300.0
 _LOG_NORMAL = -0.5 * np.log(2 * np.pi)
 _DENSITY = float(np.exp(_LOG_NORMAL))  # φ(0)
@@ -111,7 +111,7 @@ def steepness(z: Array, ratio: Array, out: Array | None = None) -> Array:
 
 @cache
 def _coefficients() -> list[float]:
-    """Of (a + k)m(a) by powers of t, highest first, by interpolation."""
+    """Coefficients of (a + k)m(a) in powers of t, highest first, by interpolation."""
     chebyshev = np.polynomial.chebyshev
     t = chebyshev.chebpts1(_DEGREE + 1)
     a = _MIDDLE * (1 + t) / (1 - t)
@@ -122,17 +122,17 @@ def _coefficients() -> list[float]:
 
 N_NODES = 14  # of the quadrature, for eight digits
 FEW_NODES = 8  # for six digits of most rows, and four of all
-# By which nodes are drawn together: what is left of ℓ by t falls off faster than at its
-# peak. Of 0.9 to 1.15, for 3 to 100 classes, the error is least here.
+# Contraction of the nodes: away from its peak ℓ falls off faster in t. Of 0.9 to 1.15,
+# this has the smallest error for 3 to 100 classes.
 _CLOSER = 0.93
-# Steps of Newton's method, which need not end: the rule is centred there. Three for few
-# classes, one more beyond each of these numbers: with more the error is the same.
+# Steps of Newton's method, which only centres the rule and need not converge: three for
+# few classes, and one more beyond each of these numbers. More do not reduce the error.
 _PEAK_STEPS, _MORE_STEPS = 3, (25, 100)
 _ENTRIES = 32_000  # rows × classes × nodes at a time: four such arrays stay in cache
-# Limits of b. Below the first, (e^{bt} − 1)/b is t to six digits. The second is beyond
-# what any number of classes has: 0.33 for a hundred, 0.65 for a million.
+# Limits of b. Below the first, (e^{bt} − 1)/b is t to six digits. The second is never
+# reached: b is 0.33 for a hundred classes and 0.65 for a million.
 _LEAST_SKEW, _MOST_SKEW = 1e-6, 1.0
-# Distances are limited to this: log Z is then −1e23, and φ/Φ soon has no digits left.
+# Limit of distances: log Z is then −1e23, and further out φ/Φ has no digits left.
 _FURTHEST = 1e12
 
 
@@ -159,7 +159,7 @@ class Orthant:
         return curvature
 
     def product(self, vectors: Array) -> Array:
-        """Of minus the curvature with vectors (N, J)."""
+        """Multiply vectors (N, J) by minus the curvature."""
         D = self.deviations
         at_nodes = np.einsum("nqj,nj->nq", D, vectors)
         product = self.slopes * vectors
@@ -168,7 +168,7 @@ class Orthant:
 
 
 def orthant(distance: Array, *, n_nodes: int = N_NODES) -> Orthant:
-    """For distances (N, J), in blocks of rows."""
+    """Integrals for distances (N, J), in blocks of rows."""
     n_rows, n_others = distance.shape
     if n_others == 1:
         return _half_line(distance)
@@ -196,7 +196,7 @@ def _half_line(d: Array) -> Orthant:
 
 @dataclass(frozen=True)
 class _Lines:
-    """Distances (J, N), and where on its line u every row is looked at."""
+    """Distances (J, N), and the quadrature's placement on the line u of every row."""
 
     d: Array
     peak: Array  # (N,) u₀
@@ -222,7 +222,7 @@ class _Lines:
 
 @dataclass(frozen=True)
 class _Nodes:
-    """What the integrand is made of at the nodes of some rows."""
+    """The integrand at the nodes of some rows."""
 
     log_z: Array  # (n,)
     weights: Array  # (q, n) of averages over the integrand
@@ -231,7 +231,7 @@ class _Nodes:
 
     @classmethod
     def of(cls, at: _Lines, n_nodes: int, room: Array) -> "_Nodes":
-        """Arrays over all classes are made in ``room``, for the next block to reuse."""
+        """Evaluate in ``room``, which the next block reuses."""
         u, log_terms = _placed(at, n_nodes)
         shape = len(at.d), *u.shape
         room = room[:, : np.prod(shape)].reshape(4, *shape)
@@ -249,7 +249,7 @@ class _Nodes:
         return cls(largest + np.log(total), weights / total, z, ratio)
 
     def slopes(self, out: Array) -> tuple[Array, Array]:
-        """E[r] and E[r(z + r)] (n, J); deviations go ``out`` (n, q, J)."""
+        """E[r] and E[r(z + r)] (n, J); deviations are written to ``out`` (n, q, J)."""
         z, ratio = self.z, self.ratio
         gradient = np.einsum("jqn,qn->jn", ratio, self.weights)
         bend = steepness(z, ratio, out=z)
@@ -261,7 +261,7 @@ class _Nodes:
 
 
 def _placed(at: _Lines, n_nodes: int) -> tuple[Array, Array]:
-    """Nodes u (q, n), and log N(u) with logarithms of weights for plain integrals."""
+    """Nodes u (q, n), and log N(u) plus the logarithms of the weights."""
     nodes, log_weights = _rule(n_nodes)
     bt = at.skew * (nodes[:, None] + at.skew)
     u = at.peak + at.width * np.expm1(bt) / at.skew
@@ -291,7 +291,7 @@ def _peak(d: Array, room: Array) -> tuple[Array, Array, Array]:
 
 @cache
 def _rule(n_nodes: int) -> tuple[Array, Array]:
-    """Nodes, and logarithms of weights for plain integrals beside N(u)."""
+    """Nodes, and logarithms of weights for integrals times N(u)."""
     nodes, weights = np.polynomial.hermite_e.hermegauss(n_nodes)
     log_weights = np.log(_CLOSER * weights) + 0.5 * nodes**2
     return _CLOSER * nodes, log_weights + _LOG_NORMAL
@@ -300,7 +300,7 @@ def _rule(n_nodes: int) -> tuple[Array, Array]:
 def _in_blocks(
     work: Callable[[slice, Array], None], n_rows: int, for_each_row: int
 ) -> None:
-    """``work`` on rows, a cache full at a time, with room for four arrays of them."""
+    """Call ``work`` on blocks of rows that fit the cache, with room for four arrays."""
     step = max(1, _ENTRIES // max(1, for_each_row))
     n_threads = min(-(-n_rows // step), available_threads())
     share = -(-n_rows // max(1, n_threads))
@@ -315,19 +315,19 @@ def _in_blocks(
         pass
 
 
-# Of the grid, in units of the smallest s: for a Gaussian of width w the error is
-# 2exp(−2π²w²/h²), and the largest of a thousand variables has w = 1/3: 1e-7.
+# Step of the grid in units of the smallest s. The error for a Gaussian of width w is
+# 2exp(−2π²w²/h²); the largest of a thousand variables has w = 1/3, hence 1e-7.
 _STEP = 0.35
-# How far it reaches beyond where anything may happen, in units of s: Φ(−7) is 1e-12.
+# Margin of the grid in units of s: Φ(−7) is 1e-12.
 _BEYOND = 7.0
 _MOST_NODES = 2000  # where s differ by much
-# Means are at most this far behind the largest one, in units of the deviation of the
-# difference: Φ(−60) is 1e-784, and the grid need not reach down to the mean itself.
+# Means are limited to this distance below the largest one, in standard deviations of
+# the difference: Φ(−60) is 1e-784, so the grid need not reach down to the mean.
 _FURTHEST_BEHIND = 60.0
 
 
 def log_probabilities(mean: Array, std: Array) -> Array:
-    """log P(variable is the largest) (N, K), of their moments (N, K); sums are one."""
+    """log P(variable is the largest) (N, K), from moments (N, K)."""
     mean = _within_reach(mean, std)
     low, high = _ends(mean, std)
     n_nodes = np.ceil((high - low) / (_STEP * std.min(axis=1))).astype(np.intp) + 1
@@ -338,7 +338,7 @@ def log_probabilities(mean: Array, std: Array) -> Array:
     while start < len(order):
         step = max(1, _ENTRIES // (mean.shape[1] * int(n_nodes[order[start]])))
         rows = order[start : start + step]
-        # Rows of a block share the number of nodes of its last, which has the most.
+        # All rows of a block have as many nodes as its last row, which needs the most.
         shares = np.linspace(0, 1, int(n_nodes[rows[-1]]))[:, None]
         v = low[rows] + shares * (high - low)[rows]
         log_p[rows] = _on_grid(mean[rows].T, std[rows].T, v).T
@@ -347,7 +347,7 @@ def log_probabilities(mean: Array, std: Array) -> Array:
 
 
 def _within_reach(mean: Array, std: Array) -> Array:
-    """Means beside the largest of each row, those far behind brought nearer (N, K)."""
+    """Means relative to the largest of each row, with a lower limit (N, K)."""
     top = np.argmax(mean, axis=1)[:, None]
     behind = mean - np.take_along_axis(mean, top, axis=1)
     spread = np.hypot(std, np.take_along_axis(std, top, axis=1))
@@ -355,7 +355,7 @@ def _within_reach(mean: Array, std: Array) -> Array:
 
 
 def _ends(mean: Array, std: Array) -> tuple[Array, Array]:
-    """Between which any variable is the largest, if it is (N,) each.
+    """The range of the largest variable (N,) each.
 
     One that is to exceed the one of the largest mean meets it between both means, each
     drawn by its precision.
@@ -368,7 +368,7 @@ def _ends(mean: Array, std: Array) -> tuple[Array, Array]:
 
 
 def _on_grid(mean: Array, std: Array, v: Array) -> Array:
-    """(K, n) from moments (K, n) and a grid (q, n) of even steps."""
+    """log P (K, n) from moments (K, n) on a grid (q, n) of even steps."""
     z = (v - mean[:, None]) / std[:, None]
     room = np.empty((3, *z.shape))
     ratio, scaled = ratio_and_scaled(z, room)
@@ -377,7 +377,7 @@ def _on_grid(mean: Array, std: Array, v: Array) -> Array:
     logs = np.log(scaled, out=scaled)
     logs -= 0.5 * below
     log_all = logs.sum(axis=0)
-    # Each variable has its own peak, which may be far down that of all.
+    # Each variable has its own peak, which may be far below the common one.
     log_terms = np.log(np.maximum(ratio, TINY, out=ratio), out=ratio)
     log_terms += log_all
     largest = log_terms.max(axis=1)

@@ -26,16 +26,16 @@ from scipy.optimize import minimize_scalar
 from scipy.special import gammaln, logsumexp, ndtr
 
 from relvec.likelihoods.base import (
+    EP,
     ClassLikelihood,
-    Matching,
     PseudoObservations,
     re_estimated,
 )
 from relvec.precision import NOISE_FLOOR
 from relvec.typing import Array
 
-# In log τ, of its standard deviation for many degrees of freedom, and at most: half of
-# one leaves 1e-8. So many nodes reach targets that are 1e8 scales away.
+# Step in log τ in units of its standard deviation for many degrees of freedom, and at
+# most; it leaves errors of 1e-8. This number of nodes reaches targets 1e8 scales away.
 _STEP, _N_NODES = 0.5, 128
 _FURTHEST_ABOVE = (4.0, 9.0)  # in log τ, and in its standard deviations
 _ROWS_AT_ONCE = 8192  # times nodes: temporaries of 8 MB
@@ -55,7 +55,7 @@ def log_convolved(
 def central_quantile(
     level: float, variance: Array, scale: float, degrees_of_freedom: float
 ) -> Array:
-    """Half the width (N,) of the interval about the mean of this probability."""
+    """Half the width (N,) of the central interval with this probability."""
     parts = []
     for start in range(0, max(1, len(variance)), _ROWS_AT_ONCE):
         some = variance[start : start + _ROWS_AT_ONCE]
@@ -64,7 +64,7 @@ def central_quantile(
 
 
 def _half_width(level: float, variance: Array, scale: float, nu: float) -> Array:
-    """By Newton's method: beyond the mean the distribution function is concave.
+    """Use Newton's method: beyond the mean the distribution function is concave.
 
     So steps from below stay below, and rise.
     """
@@ -95,14 +95,14 @@ def _rule(degrees_of_freedom: float) -> tuple[Array, Array]:
     return log_density + np.log(step), np.exp(log_tau)
 
 
-# Degrees of freedom that are estimated: with two there is no variance, with many the
-# noise is as good as Gaussian. From 3 on, a fifth of outliers had errors four times as
-# large on draws 100 to 105 of Friedman's function. An estimate begins with the fewest:
-# with 4, two fits of 60 to a fifth of outliers had found nothing.
+# Range of estimated degrees of freedom: with two there is no variance, with many the
+# noise is nearly Gaussian. With a lower limit of 3, errors were four times as large on
+# draws 100 to 105 of Friedman's function with a fifth of outliers. Estimates start from
+# the lower limit: starting from 4, two of 60 fits to such data found nothing.
 FEWEST, _MOST = 2.2, 100.0
-_CLOSE = 1e-2  # in their logarithm
+_CLOSE = 1e-2  # tolerance in their logarithm
 _TO_STD = 1.4826  # of a normal variable's median absolute deviation
-# Of those that are not zero, where more than half of the targets are.
+# Share of the median of non-zero targets, if more than half of them are zero.
 _LEAST_SCALE = 1e-2
 
 
@@ -129,7 +129,7 @@ class StudentT:
         *,
         freedom_estimated: bool = False,
     ) -> "StudentT":
-        """Noise to be estimated, to begin with as large as targets (N, K) are.
+        """Initial noise, to be estimated, as large as the targets (N, K).
 
         By their median absolute value, of which outliers have no part.
         """
@@ -148,11 +148,11 @@ class StudentT:
         return False
 
     @property
-    def coarse(self) -> "StudentT":
+    def low_accuracy(self) -> "StudentT":
         return self
 
     @property
-    def matching(self) -> Matching | None:
+    def ep(self) -> EP | None:
         return None
 
     @property
@@ -175,7 +175,7 @@ class StudentT:
         return None
 
     @property
-    def absolute(self) -> "StudentT":
+    def in_target_units(self) -> "StudentT":
         return self
 
     def rescaled(self, scale: float | Array) -> "StudentT":
@@ -207,7 +207,7 @@ class StudentT:
         return np.asarray(peak - tail)
 
     def with_freedom_of(self, squares: Array, sample_weight: Array) -> "StudentT":
-        """With the degrees of freedom of most likelihood, if they are estimated."""
+        """Re-estimate the degrees of freedom by maximum likelihood."""
         if not self.freedom_estimated:
             return self
 
@@ -253,7 +253,7 @@ class StudentT:
 
 @dataclass(frozen=True)
 class ScaleMixture(ClassLikelihood):
-    """The bound on Student's t that touches where squared residuals are ξ²."""
+    """Lower bound of Student's t that touches at squared residuals ξ²."""
 
     bounded: StudentT
     squares: Array  # (N, K) ξ²
@@ -264,7 +264,7 @@ class ScaleMixture(ClassLikelihood):
 
     @property
     def row_scales(self) -> Array:
-        """u (N, K), of which the precisions of rows are made."""
+        """u (N, K), from which the precisions of rows follow."""
         return self.bounded.row_scales(self.squares)
 
     def relative_scales(self, sample_weight: Array) -> tuple[Array, Array]:
@@ -274,7 +274,7 @@ class ScaleMixture(ClassLikelihood):
         return scales / mean, mean
 
     def refitted(self, sample_weight: Array) -> StudentT:
-        """What is bounded, with the noise Σv(u/ū)ξ²/Σv and its degrees of freedom."""
+        """Re-estimate the noise as Σv(u/ū)ξ²/Σv, and the degrees of freedom."""
         relative, _ = self.relative_scales(sample_weight)
         squares = sample_weight @ (relative * self.squares)
         count = sample_weight.sum()
@@ -283,7 +283,7 @@ class ScaleMixture(ClassLikelihood):
         return noise.with_freedom_of(self.squares, sample_weight)
 
     def log_normaliser(self, sample_weight: Array) -> float:
-        """Σv of what its log density has beside that of Gaussian noise.
+        """Σv times the terms that Gaussian noise does not have.
 
         The latter with the weights v·u/ū, as repetitions, and the noise precision βū.
         It does not depend on β if the distribution of the scales of rows, of which u is
@@ -320,12 +320,12 @@ class ScaleMixture(ClassLikelihood):
         return self.bounded.lower_bound(y, eta, variance)
 
     def log_predictive(self, y: Array, mean: Array, variance: Array) -> Array:
-        """Of the likelihood that is bounded."""
+        """Use the likelihood itself, not its bound."""
         return self.bounded.log_predictive(y, mean, variance)
 
 
 def _typical_magnitude(values: Array, weight: Array) -> float:
-    """The median absolute value, or a part of that of values which are not zero."""
+    """Median absolute value, or a part of the median of non-zero values."""
     magnitude = np.abs(values)
     middle = weighted_median(magnitude, weight)
     if middle > 0 or not magnitude.any():
@@ -335,7 +335,7 @@ def _typical_magnitude(values: Array, weight: Array) -> float:
 
 
 def weighted_median(values: Array, weight: Array) -> float:
-    """The value, or the mean of two, with half of the weight on either side."""
+    """A value with half of the weight on either side, or the mean of two."""
     order = np.argsort(values)
     below = np.cumsum(weight[order])
     half = 0.5 * below[-1]

@@ -38,12 +38,12 @@ from relvec.typing import AnyArray, Array, Indices
 # Rows factored by one call of LAPACK: with more, OpenBLAS 0.3.30 and 0.3.31 end the
 # process when they have several threads (20 000 rows do; 15 000 do not).
 _MOST_ROWS = 8192
-# Of the largest diagonal element, added where there is no factor: a solution of a
-# singular system is off by the shift, and by ε over the shift; √ε is the best of both.
+# Shift of the diagonal, relative to its largest element, if there is no factor: a
+# solution is off by the shift and by ε over the shift, so √ε is best.
 _SHIFT = float(np.sqrt(np.finfo(float).eps))
-# Columns of an inverse at a time: that of more rows would double what a factor takes.
+# Columns of an inverse at a time; a whole inverse would double the memory of a factor.
 _INVERTED = 2048
-_TRIES = 12  # of a shift ten times as large: beyond, no number is right
+_TRIES = 12  # attempts, each with a shift ten times as large
 
 
 class Factor(Protocol):
@@ -189,9 +189,9 @@ def _indefinite(matrix: Array, shift: float) -> IndefiniteFactor | None:
 
 # Columns evaluated at a time: their rows stay in the processor's cache meanwhile.
 _COLUMNS = 128
-# Rows by which symmetry is judged, and how far from it rounding may be.
+# Rows on which symmetry is checked, and the tolerance for rounding.
 _TRIED, _SYMMETRIC = 200, 1e-8
-_KEPT = 2048  # rows of a factor that stays for error bars, 34 MB
+_KEPT = 2048  # rows up to which a factor is kept for error bars, 34 MB
 
 
 @dataclass(frozen=True, eq=False)
@@ -274,7 +274,7 @@ def _eliminated(
 ) -> "DualSolution":
     root, centre = system.root, np.zeros(targets.shape[1])
     if system.intercept:
-        # Targets near zero first: α then keeps its digits whatever the mean is.
+        # Centre the targets first, so that α keeps its digits whatever the mean is.
         centre = np.average(targets, axis=0, weights=system.weight)
     right = np.column_stack([root, root[:, None] * (targets - centre)])
     solved = factor.solve(np.asfortranarray(right))
@@ -405,8 +405,8 @@ class DualVariance:
 
 
 _AT_A_TIME = 0.05
-# Of the mean square of a function: without, weights of functions that are nearly the
-# same have any size. Of 1e-12 to 1e-4, the best of few functions on seven problems.
+# Regularisation relative to a function's mean square, without which nearly equal
+# functions have weights of any size. The best of 1e-12 to 1e-4 on seven problems.
 _RIDGE = 1e-6
 
 

@@ -56,8 +56,9 @@ from relvec.parameters import as_share
 from relvec.precision import NOISE_FLOOR, TINY
 from relvec.typing import AnyArray, Array, Indices
 
-# Rows from which on Student's distribution is as good as Gaussian, its intervals 1.6 %
-# wider; with fewer than three it has no variance.
+# Number of rows from which Student's distribution is replaced by a Gaussian, whose
+# intervals are 1.6 % narrower; and the least degrees of freedom, as two have no
+# variance.
 _MANY, _LEAST_FREEDOM = 60, 3.0
 
 
@@ -91,7 +92,7 @@ class Solution:
         if self.left_out is not None:
             family = family.calibrated_on(self.data.targets, self.left_out)
             calibration = family.calibration_on(self.data.targets, self.left_out)
-        order = np.argsort(self.indices, kind="stable")  # as a user reads them
+        order = np.argsort(self.indices, kind="stable")  # in the order of the rows
         return LeastSquaresModel(
             basis=Basis.of(self.kernel, self.centres[order], bias=False),
             coefficients=self.coefficients[order],
@@ -129,7 +130,8 @@ class Solution:
         )
 
 
-# 1/C beside the largest column of K: less has no digits beside a preconditioner.
+# Least 1/C relative to the largest column of K, for a preconditioner with enough
+# digits.
 _LEAST_SHARE = 1e-10
 
 
@@ -176,7 +178,7 @@ def solve_by_products(
     limited = min(C, 1 / (_LEAST_SHARE * largest))
     t = min(limited, 1.0)
     root = np.sqrt(ridge.weight)[:, None]
-    # Targets near zero first, as in an exact solution.
+    # Centre the targets first, as in an exact solution.
     right = np.hstack([root, root * (ridge.targets - ridge.target_mean)])
     norms = np.linalg.norm(right, axis=0)
     norms = np.where(norms > 0, norms, 1.0)
@@ -204,7 +206,7 @@ def solve_by_products(
 
 def _remark_on_limit(C: float, limited: float) -> str:
     return (
-        f"C={C:.3g} is more than conjugate gradients have digits for, and the system "
+        f"C={C:.3g} is too large for conjugate gradients, and the system "
         f"was solved as with C={limited:.3g}: lower C, or use method='exact'"
     )
 
@@ -268,9 +270,9 @@ def _preconditioner(
     return LinearOperator((size, size), solve)
 
 
-# Of the budget, for features that are kept from one pass to the next.
+# Share of the budget for features that are kept between passes.
 _FEATURES = 0.25
-_LITTLE = 0.01  # of the noise's variance
+_LITTLE = 0.01  # negligible share of the noise variance
 
 
 def fit_low_rank(spec: LeastSquares, data: TrainingSet) -> Solution:
@@ -289,7 +291,8 @@ def fit_conjugate(spec: LeastSquares, data: TrainingSet) -> Solution:
     found = solve_by_products(design, ridge, by.C, tol=spec.tol, max_iter=spec.max_iter)
     return replace(
         low,
-        # What is exact of it leaves a lower bound, of which the scale is exact.
+        # The energy is exact and the volume is bounded, so this is a bound at exact
+        # scale.
         evidence=replace(low.evidence, energy=found.energy),
         centres=data.table,
         indices=data.rows.indices,
@@ -309,8 +312,7 @@ def solution_at_pivots(
     ridge = ridge.with_digits(C)
     coefficients, bias = ridge.coefficients(C)
     pivots = ridge.features.pivots
-    # Where landmarks miss what matters beside the noise, only rows left out tell how
-    # much noise there is.
+    # If landmarks miss more than the noise, only leave-one-out errors show the noise.
     missing = C * ridge.left > _LITTLE * ridge.count
     return Solution(
         spec=spec,
@@ -370,8 +372,8 @@ def _pivots(
     return landmark_pivots(kernel, rows, spec.landmarks, rank, relevant)
 
 
-# Landmarks that tell where C and the width are: all rows of few, of more a tenth, for
-# which five widths take about as long as two factors of K.
+# Landmarks for a first search of C and the width: all of few rows, a tenth of more,
+# with which five widths take about as long as two factors of K.
 _SCREENED, _SHARE_SCREENED, _ALL = 200, 10, 600
 
 
@@ -381,7 +383,7 @@ def fit_exact(spec: LeastSquares, data: TrainingSet) -> Solution:
     if spec.n_support is not None:
         data = merged(data)
     if spec.tuning is not None:
-        data = data.shuffled()  # the last rows will judge
+        data = data.shuffled()  # the last rows are left out to compare fits
     found = tune(spec, data, _screening(spec, data))
     centres = data.rows.indices if spec.precomputed else data.table
 

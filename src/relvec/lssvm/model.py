@@ -45,7 +45,7 @@ from relvec.parameters import check_fraction
 from relvec.precision import NOISE_FLOOR, TINY
 from relvec.typing import AnyArray, Array, Indices
 
-# 1 − h below this is rounding: such a row is all that tells of itself.
+# A smaller 1 − h is rounding: only the row itself determines its prediction.
 _LEAST_KEPT = 1e-14
 
 
@@ -131,11 +131,10 @@ def _average(values: Array, weight: Array) -> float:
     return float(np.average(values.mean(axis=1), weights=weight))
 
 
-# Of log S, which is 0 where the noise of targets ±1 is all there is; e⁷ is a thousand.
+# Range of log S; it is 0 if the noise equals the targets ±1, and e⁷ is a thousand.
 _RANGE = 7.0
-# Rows that are taken as drawn from the frequencies of the classes: without any, the
-# best S of classes that rows left out tell apart would be 0. Platt's (1999)
-# targets say the same of his.
+# Number of pseudo-rows drawn from the class frequencies: without any, the best S of
+# separated classes would be 0. Platt (1999) changes his targets for the same reason.
 _DOUBTED = 1.0
 
 

@@ -31,15 +31,14 @@ from relvec.modelling import AtRows, TrainingRows
 from relvec.precision import FACTOR_LIMIT, LEAST_TOLERANCE
 from relvec.typing import AnyArray, Array, Indices
 
-# Of the largest k(x, x): what is left of a landmark beside the others must be more, so
+# Least residual of a landmark given the others, relative to the largest k(x, x), so
 # that features keep ten digits.
 _INDEPENDENT = LEAST_TOLERANCE
-# Rows drawn for every landmark: pivots are hardly better among more, and k-means
-# has that many rows to each mean.
+# Rows drawn per landmark: pivots hardly improve with more; the second is for k-means.
 _ROWS_PER_PIVOT, _ROWS_PER_MEAN = 4, 10
-# Rows of an array that may be landmarks; of as many a fit hardly feels which.
+# Most rows that may become landmarks; drawing from more hardly changes a fit.
 _MOST_DRAWN = 100_000
-_SWEEPS = 10  # of k-means; the kernel matrix hardly feels more
+_SWEEPS = 10  # of k-means; more hardly change the kernel matrix
 LANDMARKS = ("uniform", "pivoted", "kmeans", "relevance")
 
 
@@ -161,7 +160,7 @@ def _means(X: Array, count: int, seed: int) -> Array:
         return X
     first = X[np.sort(generator(seed, 2).permutation(len(X))[:count])]
     with warnings.catch_warnings():
-        # An empty cluster keeps its mean, a row, which will do.
+        # The mean of an empty cluster stays a row, which is fine.
         warnings.simplefilter("ignore", UserWarning)
         means = kmeans2(X, first, iter=_SWEEPS, minit="matrix")[0]
     return np.asarray(means)
@@ -273,7 +272,7 @@ class Ridge:
         for block in self.features.map_blocks(turned):
             rows = rotated(np.vstack([rows, block]))
         left, values, right = svd(rows[:, :size], full_matrices=False)
-        rest = size - len(values)  # directions that no row has
+        rest = size - len(values)  # directions orthogonal to all rows
         projected = values[:, None] * (left.T @ rows[:, size:])
         return replace(
             self,

@@ -25,7 +25,7 @@ class Tuning(Parametric):
     ----------
     criterion : {"loo", "evidence"}, default="loo"
         What is best: the mean squared error of rows that are predicted by all others,
-        in closed form, or the evidence of the targets, which is most.
+        in closed form, or the evidence of the targets.
     C : array of float, optional
         Weights of errors to try. By default half decades from 1e-3 to 1e7, divided by
         the mean of k(x, x).
@@ -75,16 +75,15 @@ def as_tuning(value: Any) -> Tuning | None:
     raise ValueError(f"tune must be None, {words} or a Tuning; got {value!r}")
 
 
-# Rows up to which one factor takes seconds, and what is made of it a minute.
+# Number of rows up to which a factor takes seconds, and all that uses it a minute.
 _MOST_EXACT = 10_000
-# Landmarks unless asked for: as many as take some seconds, O(r²N), between these.
+# Default number of landmarks: as many as take some seconds, O(r²N), in this range.
 MOST_RANK, _LEAST_RANK, _WORK = 1500, 500, 5e10
-# Floats for every pair of rows: a factor and what is evaluated beside it, its inverse
-# where rows are left out; in a search the best factor stays while another is made and
-# judged, and pruning has all products.
+# Floats for every pair of rows: a factor with its temporaries; an inverse for
+# leave-one-out errors; a second factor while tuning; and all products for pruning.
 _COPIES, _COPIES_LEFT_OUT, _COPIES_TUNING, _COPIES_PRUNING = 1.25, 1.0, 1.0, 6.0
 _DEFAULT_BUDGET = Budget(2e9)  # as the estimators have it
-# For every pair of landmarks, and for every row and landmark of conjugate gradients.
+# Floats for every pair of landmarks, and, with "cg", for every row and landmark.
 _SQUARES, _FEATURES = 6, 3
 
 

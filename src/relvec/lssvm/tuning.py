@@ -24,17 +24,17 @@ from relvec.lssvm.specification import LeastSquares, Tuning, as_path
 from relvec.modelling import TrainingRows, TrainingSet
 from relvec.typing import Array
 
-# In units of 1/mean k(x, x); beyond, few digits are left of 1 − h.
+# Path of C in units of 1/mean k(x, x); beyond, 1 − h has few digits.
 _C = 10.0 ** np.arange(-3, 7.5, 0.5)
-# In steps of 2.5 of the length scale that gamma="scale" is, from the narrowest that was
-# best on a table (0.29, protein) to what makes a plane of most data.
+# Widths in units of the length scale of gamma="scale", in steps of 2.5: from the
+# narrowest that was best on a table (0.29, protein) to one that is nearly linear.
 _WIDTHS = (0.3, 0.75, 1.9, 4.7, 12.0)
-# Rows left out that judge a factor, a quarter at least: the same for all, they tell
-# which is better, and take an eighth of the time of all or less.
+# Rows left out to compare factors, at least a quarter of all: the same rows for each
+# factor, in an eighth of the time of all rows or less.
 _JUDGED = 1000
-# Of the best score: with others along its C a width may be better yet.
+# Relative to the best score: such a width may still win with another C.
 _CLOSE = 1.1
-_SOME = 1000  # rows whose k(x, x) tell its mean
+_SOME = 1000  # rows for the mean of k(x, x)
 _HALF_STEP = 1.6  # half of such a step, to either side of the best
 
 
@@ -61,7 +61,7 @@ class TuningSearch:
     tried: dict[str, list[float]] = field(
         default_factory=lambda: {name: [] for name in ("C", "width", "score", "exact")}
     )
-    # The best by a factor of K, of which no other stays in memory.
+    # The best by a factor of K; others are not kept in memory.
     kept: tuple[TuningTrial, DualSolution] | None = None
 
     @classmethod
@@ -136,7 +136,7 @@ class TuningSearch:
         moved = self._ascend(best, solved).place - best.place
         if second is None or not moved or second.score > _CLOSE * best.score:
             return
-        # Low rank is off by about as much for the width that was nearly as good.
+        # The errors of low ranks are similar for widths with similar scores.
         place = int(np.clip(second.place + moved, 0, len(self.path) - 1))
         other = self._exact_trial(second.width, place, solved)
         assert self.kept is not None

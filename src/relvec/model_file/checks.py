@@ -16,8 +16,8 @@ from relvec.evidence import EvidenceFit, Status
 from relvec.kernels import Checked, Columns
 from relvec.kernels.base import chosen_columns
 from relvec.kernels.combinations import Mixture
+from relvec.kernels.per_centre_scale import PerCentreScale
 from relvec.kernels.stationary import Radial
-from relvec.kernels.varying import Varying
 from relvec.likelihoods import Gaussian
 from relvec.lssvm import LeastSquaresModel, RealTargets, SignedClasses
 from relvec.lssvm.dual import DualSystem, DualVariance
@@ -210,7 +210,7 @@ def _groups(name: str, value: Any, sizes: Sizes) -> None:
     if type(value) is not tuple or not value:
         raise refusal(name, "at least one")
     for group in value:
-        _a(Group, Varying)("group", group, sizes)
+        _a(Group, PerCentreScale)("group", group, sizes)
 
 
 def _basis(basis: Basis, sizes: Sizes) -> None:
@@ -225,7 +225,7 @@ def _centres(group: Group, sizes: Sizes) -> None:
         reals(None, "features")("centres", group.centres, sizes)
 
 
-def _scales(group: Varying, sizes: Sizes) -> None:
+def _scales(group: PerCentreScale, sizes: Sizes) -> None:
     if not isinstance(group.kernel, Radial):
         raise refusal("a kernel of many widths", "one of distances")
     reals(len(group.centres), None, above=0.0)("scales", group.scales, sizes)
@@ -374,7 +374,7 @@ _SCHEMAS: dict[type[Any], Schema] = {
     ),
     Basis: Schema({"bias": flag, "groups": _groups}, _basis),
     Group: Schema({"kernel": _kernel}, _centres),
-    Varying: Schema({"centres": reals(None, "features")}, _scales),
+    PerCentreScale: Schema({"centres": reals(None, "features")}, _scales),
     Counts: Schema({"centred": flag, "dispersion": number(0.0)}, _one_output),
     NoiseLevels: Schema({"factor": positive}, _one_output),
     Regression: Schema(_OF_REALS, _one_output),

@@ -29,8 +29,8 @@ class Kind:
     optional: frozenset[str]  # of these, what an older file need not have
     take: Callable[[Any], Mapping[str, Any]]
     make: Callable[..., Any]
-    costly: bool = False  # to make one takes long, as files go
-    kernel: bool = False  # which may have other kernels in it
+    costly: bool = False  # slow to construct
+    kernel: bool = False  # may contain other kernels
 
 
 def of_dataclass(name: str, cls: Any, *, kernel: bool = False) -> Kind:
@@ -67,15 +67,15 @@ _DTYPES = {
     for size in sizes
 } | {"|b1"}
 _MOST_AXES = 4
-_LONGEST = 2**20  # axis of an array without entries, which costs no bytes in the file
-# Bytes of all arrays of words in a file, each word as many as the longest of its array.
+_LONGEST = 2**20  # largest axis of an empty array, which takes no bytes in the file
+# Bytes in memory of all string arrays in a file.
 MOST_TEXT = 2**25
 
 
 def number_array(array: AnyArray) -> dict[str, Any]:
     """Encode an array, column-major if it is so in memory."""
     little = array.astype(array.dtype.newbyteorder("<"), copy=False)
-    # The order of sums in a product, and so their rounding, may depend on it.
+    # The order in memory may affect the rounding of products.
     columns = array.flags.f_contiguous and not array.flags.c_contiguous
     order: Literal["C", "F"] = "F" if columns else "C"
     return {
@@ -178,10 +178,10 @@ def read_objects(shape: Any, items: Any) -> AnyArray:
 
 PLAIN = (str, bool, int, float, type(None))
 _INFINITE = {"inf": float("inf"), "-inf": float("-inf"), "nan": float("nan")}
-# Transformers in a file, each of which takes scikit-learn a millisecond to make; and
-# how many are in one another, since each is tried by all that it is in.
+# Number of transformers in a file, each of which takes scikit-learn a millisecond, and
+# their nesting, since each transformer is tried by all that contain it.
 _MOST_COSTLY, _DEEPEST_COSTLY = 500, 8
-# Categories of all encoders, of which each takes scikit-learn some microseconds.
+# Categories of all encoders; each takes scikit-learn some microseconds.
 _MOST_CATEGORIES = 250_000
 _MOST_NESTED = 10_000  # kernels in one kernel: the parts of a sum, for instance
 
@@ -303,7 +303,7 @@ def _called(name: str, make: Callable[..., Any], given: dict[str, Any]) -> Any:
     except ModelFileError:
         raise
     except Exception as error:
-        # Not from the error, whose text may be as long as the file.
+        # Drop the cause, whose text may be as long as the file.
         raise ModelFileError(f"{name} is not as it should be: {error}") from None
 
 

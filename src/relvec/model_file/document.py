@@ -26,7 +26,7 @@ class ModelFileError(ValueError):
     """A file is not a model, or a model cannot be saved; the message says why."""
 
     def __init__(self, text: str = "") -> None:
-        # What a file holds may be quoted, and a file may hold anything.
+        # Quotes from a file may be long.
         if len(text) > _KEPT_START + _KEPT_END:
             text = f"{text[:_KEPT_START]} … {text[-_KEPT_END:]}"
         super().__init__(text)
@@ -34,17 +34,16 @@ class ModelFileError(ValueError):
 
 # A gigabyte of text is an exact LS-SVM of 30 000 rows and 1000 features.
 MOST_BYTES = 2**30
-# The deepest of our own are sums of kernels in a pipeline; Python's parser and our
-# functions recurse, and a thousand levels would be too many for them.
+# The deepest files have sums of kernels in a pipeline. Python's parser and our
+# functions recurse, so a thousand levels would be too many.
 _DEEPEST = 100
-# Numbers are in arrays, as text: what is left are names, categories and settings.
+# Numeric arrays are text, so the values are names, categories and settings.
 _MOST_VALUES = 2_000_000
 # Bytes of a text, or of a string in it, with characters that may need four bytes each.
 _MOST_WIDE, _LONGEST_WIDE = 2**28, 2**24
 
-# A string from its first quote to behind its last, or to the end of the text, so that
-# none is looked at twice. Possessive: a string of a gigabyte leaves nothing behind to
-# come back to.
+# A string up to its last quote, or to the end of the text. Possessive quantifiers avoid
+# backtracking in a string of a gigabyte.
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
 _OTHERS = bytes(set(range(256)) - set(b"[]{}"))
 _LARGEST = 2**63
@@ -52,7 +51,7 @@ _LARGEST = 2**63
 
 def as_text(tree: Any) -> bytes:
     """Write a tree as JSON, always in the same way."""
-    # In ASCII: one character beyond it would take four bytes for each of the others.
+    # ASCII, since one wide character would make all others take four bytes in memory.
     text = json.dumps(tree, allow_nan=False, ensure_ascii=True, separators=(",", ":"))
     return text.encode("ascii")
 
@@ -122,7 +121,7 @@ def _finite(digits: str) -> float:
 
 
 def _whole(digits: str) -> int:
-    # Longer ones take a time that grows with their square.
+    # The time to parse long integers grows with the square of their length.
     if len(digits) > 20 or not -_LARGEST <= int(digits) < 2 * _LARGEST:
         raise ModelFileError(f"it has {digits}, a whole number out of range")
     return int(digits)
@@ -263,7 +262,7 @@ def _sync_folder(folder: str) -> None:
 
 def read_limited(path: Path) -> bytes:
     """Read an ordinary file of limited size."""
-    # A pipe would keep us waiting.
+    # Opening a pipe must not block.
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     handle = os.open(path, flags)
     try:
@@ -292,5 +291,5 @@ class Savable:
         path : str or path
             Where; a file that is there is replaced, at once and as a whole.
         """
-        # As a user would: estimators and pipelines are put together in a room above.
+        # ``relvec.persistence`` is a layer above.
         import_module("relvec").save(self, path)

@@ -14,7 +14,7 @@ from relvec.design.pivots import Pivots
 from relvec.evidence import BottomUp, EvidenceFit, Hyperprior, Mrvm2, Status, TopDown
 from relvec.kernel_search import Adaptive, LengthScales
 from relvec.kernels.combinations import Mixture
-from relvec.kernels.varying import Varying
+from relvec.kernels.per_centre_scale import PerCentreScale
 from relvec.likelihoods import Gaussian
 from relvec.lssvm import Tuning
 from relvec.lssvm.dual import DualSystem, DualVariance
@@ -63,7 +63,7 @@ from relvec.typing import AnyArray
 
 _CONSTANT = "constant"  # as ``relvec.modelling.same_functions`` names it
 _KEY_BYTES = 8
-_MOST_PRUNED = 1_000_000  # functions that a search could never have begun with
+_MOST_PRUNED = 1_000_000  # more functions than a search can start with
 
 
 def _fit_fields(fit: EvidenceFit) -> dict[str, Any]:
@@ -272,7 +272,7 @@ _PARTS: dict[str, Any] = {
     "part.Residuals": Residuals,
     "part.RidgeSpread": RidgeVariance,
     "part.Surroundings": Surroundings,
-    "part.Varying": Varying,
+    "part.Varying": PerCentreScale,
 }
 
 

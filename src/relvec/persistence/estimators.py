@@ -70,7 +70,7 @@ def _check(name: str, value: Any) -> None:
     else:
         numbers = np.asarray(value)
         fits = numbers.dtype.kind in "fi" and numbers.ndim <= 1
-        # Only a linear kernel may do without its constant.
+        # Only the constant of a linear kernel may be zero.
         fits = fits and bool(np.all(numbers >= 0)) and numbers.size > 0
     if not fits:
         raise ModelFileError(f"{name} of a kernel is not as it should be")
@@ -92,7 +92,7 @@ def kernel_kinds() -> list[Kind]:
 
 
 _CENTRES = ("candidates", "landmarks")  # parameters that may be tables
-# Those that files of earlier versions lack, as what they hold was made then.
+# Parameters that old files lack, with the values they had implicitly.
 _LATER: dict[str, Any] = {
     "uncertainty": "plain",
     "class_weight": None,

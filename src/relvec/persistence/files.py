@@ -110,7 +110,7 @@ def save(model: Any, path: Path) -> None:
     """
     with one_at_a_time():
         text = as_file(model)
-        of_file(text)  # what could not be loaded is not written
+        of_file(text)  # write only what can be loaded
     write_whole(path, text)
 
 
@@ -224,7 +224,7 @@ def _tried(text: bytes) -> tuple[Any, dict[str, float]]:
     if content["self_test"].keys() != {"rows", "expected"}:
         raise ModelFileError("its self-test has others than rows and what is expected")
     names, values = zip(*content["self_test"].items(), strict=True)
-    # At once, since what a file may take is counted for all of it.
+    # Decode all at once, since limits apply to the whole file.
     with one_at_a_time():
         model, *decoded = _CODEC.decoded([content["estimator"], *values])
         return model, _errors(model, dict(zip(names, decoded, strict=True)))

@@ -136,7 +136,7 @@ def _column_transformer(
     _check_parts(parts, n_features, names)
     remainder, left = rest
     frozen = [(name, _frozen(one), places) for name, one, _, places in parts]
-    # By this very process, whatever joblib is told elsewhere.
+    # In this process, whatever joblib's settings are.
     own = {**params, "verbose": False, "n_jobs": 1}
     found = ColumnTransformer(frozen, remainder=_frozen(remainder), **own)
     found.fit(row.astype(object))

@@ -112,10 +112,10 @@ def _imputed(imputer: SimpleImputer, outputs: AnyArray) -> AnyArray:
 
 
 _ROWS = 8
-# Of the largest value: another machine sums in another order; and where probabilities
-# are integrals, a later version may approximate them otherwise.
+# Tolerances relative to the largest value: another machine sums in another order, and a
+# later version may approximate the integrals of probabilities differently.
 _TOLERANCE, _OF_INTEGRALS = 1e-6, 1e-2
-# Rows of a factor that error bars would ask for, which is not in the file.
+# Rows up to which the factor for error bars, which is not in the file, is computed.
 _MOST_FACTORED = 1000
 
 
@@ -184,7 +184,7 @@ def _transformed(pipeline: Pipeline, rows: Any) -> AnyArray:
     for _, step in pipeline.steps[:-1]:
         if step is not None and step != "passthrough":
             rows = step.transform(rows)
-    # Columns beside words come as objects.
+    # Numbers in a table with strings are objects.
     return np.asarray(rows, dtype=np.float64)
 
 

@@ -43,9 +43,9 @@ _KEPT: dict[Any, frozenset[str]] = {
         "verbose_feature_names_out",
     }.items()
 }
-# Those that earlier versions of scikit-learn do not have.
+# Parameters that earlier versions of scikit-learn lack.
 _NEWER: dict[Any, frozenset[str]] = {MaxAbsScaler: frozenset({"clip"})}
-# What is made again, or changes no result.
+# Parameters that are reconstructed or do not change results.
 _LEFT_OUT = ("transformers", "remainder", "n_jobs", "force_int_remainder_cols")
 
 
@@ -229,7 +229,7 @@ _SCALERS: dict[Any, tuple[str, ...]] = {
     MaxAbsScaler: ("scale_", "max_abs_", "n_samples_seen_"),
     RobustScaler: ("center_", "scale_"),
 }
-# Where one of these parameters is false nothing is needed, nor fitted.
+# Attributes that are None if one of these parameters is false.
 _NEEDLESS: dict[str, tuple[str, ...]] = {
     "mean_": ("with_mean",),
     "var_": ("with_std",),
@@ -329,7 +329,7 @@ def _scaler(cls: Any, attributes: tuple[str, ...]) -> Kind:
 def _is_fitted_to(scaler: Any, name: str, value: Any, n_features: int) -> bool:
     """Whether a value has one number per feature, or is None if parameters say so."""
     if name == "n_samples_seen_" and not isinstance(value, np.ndarray):
-        # A float where scikit-learn has summed weights.
+        # Sums of weights are floats.
         return type(value) in (int, float) and 0 <= value < 2**62
     if value is None:
         params = scaler.get_params(deep=False)
@@ -351,7 +351,7 @@ def _encoder(cls: Any) -> Kind:
             raise ModelFileError("categories are not those of each feature")
         encoder.categories = categories
         encoder.fit(_first_row(categories))
-        # A table has one type, and its columns may have had several.
+        # Restore column types, since a table has a single type.
         encoder.categories_ = categories
         encoder.categories = params["categories"]
         note_names(encoder, n_features, names)

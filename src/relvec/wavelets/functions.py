@@ -24,7 +24,7 @@ from relvec.typing import Array
 def symmlet(n_moments: int) -> Array:
     """The filter h of 2N coefficients, with Σh = √2; the Haar filter for N = 1."""
     wavelet = pywavelets().Wavelet("haar" if n_moments == 1 else f"sym{n_moments}")
-    # A filter's mirror image is as good as the filter; models keep the one they had.
+    # The mirror image would do as well; old models need this one.
     mirrored = n_moments in (4, 6, 8, 10)
     taps = np.array(wavelet.dec_lo if mirrored else wavelet.rec_lo)
     places = np.linspace(-1, 1, 2 * n_moments)
@@ -36,19 +36,19 @@ def symmlet(n_moments: int) -> Array:
 
 
 def pywavelets() -> Any:
-    """PyWavelets, which only wavelets need, or the way to get it."""
+    """Import PyWavelets, or explain how to install it."""
     use = "filters of wavelets are those of PyWavelets"
     return optional_module("pywt", use, "wavelets")
 
 
-# As many binary digits as a number in [1/2, 1) has.
+# Binary digits of a number in [1/2, 1).
 _DIGITS = 53
 
 
 def basis_functions(
     positions: Array, taps: Array, levels: int, *, periodic: bool
 ) -> Array:
-    """Values (n, functions) at positions in [0, 1]: polynomials, then level by level.
+    """Values (n, functions) at positions in [0, 1]: polynomials, then each level.
 
     Each level j has one wavelet per cell of width 2^-j, the one whose support has its
     centre there. It is wrapped around a circle, or cut off at the ends of the interval.
@@ -78,7 +78,7 @@ def _legendre(positions: Array, count: int) -> Array:
 
 
 def _finest(positions: Array, taps: Array, level: int, *, periodic: bool) -> Array:
-    """2^(j/2) φ(2^j x − k), for all k with a support that meets the interval."""
+    """2^(j/2) φ(2^j x − k) for all k whose support meets the interval."""
     n_cells, reach = 2**level, len(taps) - 2
     # The last cell is closed, the others are open on the right.
     cells = np.minimum(positions * n_cells, n_cells - 1).astype(np.intp)
@@ -113,7 +113,7 @@ def _scaling_function(fractions: Array, taps: Array) -> Array:
 
 
 def _at_integers(refine: Array) -> Array:
-    """φ(0), φ(1), ...: unchanged by the two-scale equation, with sum one."""
+    """φ(0), φ(1), ...: fixed points of the two-scale equation, with sum one."""
     size = len(refine)
     equations = np.vstack([refine - np.eye(size), np.ones(size)])
     return np.linalg.lstsq(equations, np.append(np.zeros(size), 1.0), rcond=None)[0]

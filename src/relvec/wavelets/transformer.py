@@ -145,7 +145,7 @@ class WaveletTransformer(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: Any) -> Array:
-        """Values of all functions of each feature, one feature after the other.
+        """Values of all functions, feature by feature.
 
         Parameters
         ----------
@@ -164,7 +164,7 @@ class WaveletTransformer(TransformerMixin, BaseEstimator):
 
     def _functions(self, feature: Array, ends: Array) -> Array:
         low, high = ends
-        # A feature that never changed has an interval of any length that begins there.
+        # The interval of a constant feature may have any length.
         positions = (feature - low) / (high - low if high > low else 1.0)
         periodic = self.boundary == "periodic"
         if periodic:

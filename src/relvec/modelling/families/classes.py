@@ -11,8 +11,8 @@ from scipy.special import kolmogi, logit, ndtr, ndtri
 
 from relvec.likelihoods import (
     Bernoulli,
+    EPProbit,
     Likelihood,
-    MatchedProbit,
     MultinomialProbit,
     Softmax,
 )
@@ -253,7 +253,7 @@ class Probit(ClassFamily):
 
     @property
     def likelihood(self) -> MultinomialProbit:
-        kind = MatchedProbit if self.moments else MultinomialProbit
+        kind = EPProbit if self.moments else MultinomialProbit
         return kind(self._contrasts)
 
     @property
