@@ -25,8 +25,8 @@ from relvec.evidence.fixed_point import FixedPoint
 from relvec.evidence.mode import posterior_at_mode
 from relvec.evidence.search import BatchSearch, SearchSettings
 from relvec.evidence.sequential import model_at, proposals, with_precision
-from relvec.likelihoods import Bernoulli, Gaussian, MatchedProbit
-from relvec.likelihoods.multinomial_probit import contrasts
+from relvec.likelihoods import Bernoulli, EPProbit, Gaussian
+from relvec.likelihoods.multinomial import contrasts
 
 SEARCHES = {
     "sequential": Sequential(tol=1e-6),
@@ -86,7 +86,7 @@ def matched_probit(seed=0):
     """Three classes, whose posterior is matched row by row."""
     X, labels = make_blobs(21, centers=3, cluster_std=2.5, random_state=seed + 3)
     C = contrasts(3)
-    return Drawn(gaussian_kernel(X, X, 4.0), C[labels], MatchedProbit(C))
+    return Drawn(gaussian_kernel(X, X, 4.0), C[labels], EPProbit(C))
 
 
 # How well the evidence is known: rows are matched to a tolerance.

@@ -14,7 +14,7 @@ from relvec.evidence import Problem, WarmStart
 from relvec.evidence.mode import posterior_at_mode
 from relvec.evidence.sequential import Sequential
 from relvec.likelihoods import Bernoulli, Gaussian, MultinomialProbit
-from relvec.likelihoods.multinomial_probit import contrasts
+from relvec.likelihoods.multinomial import contrasts
 
 
 @pytest.mark.parametrize("n_outputs", [1, 2])
@@ -145,7 +145,7 @@ def test_a_rough_mode_is_near_and_keeps_the_likelihood():
     assert rough.likelihood is problem.likelihood
     assert_allclose(rough.log_evidence, exact.log_evidence, atol=0.05)
     density = problem.likelihood.log_density(problem.y, exact.eta, np.ones(60))
-    coarse = problem.likelihood.coarse
+    coarse = problem.likelihood.low_accuracy
     found = coarse.log_density(problem.y, exact.eta, np.ones(60))
     assert coarse.n_nodes < problem.likelihood.n_nodes
     assert_allclose(found, density, atol=60 * 1e-5)

@@ -301,7 +301,7 @@ warm_start, memory_budget, random_state, verbose : object
         labels = survey.labels
         check_several(labels, self)
         family = class_family(self.multi_class, labels)
-        if family.coupled or family.likelihood.matching is not None:
+        if family.coupled or family.likelihood.ep is not None:
             raise ValueError(
                 "a posterior other than 'mode' needs all rows in memory: leave it out"
             )

@@ -496,7 +496,7 @@ def largest_predictor(likelihood: Likelihood) -> float:
     (docs/theory/sequential.md has figures). Moments that are matched have a smaller
     one, without which no posterior is found.
     """
-    return _LARGEST_AT_MODE if likelihood.matching is None else _LARGEST_MATCHED
+    return _LARGEST_AT_MODE if likelihood.ep is None else _LARGEST_MATCHED
 
 
 def interpolates(problem: Problem, model: Model) -> bool:

@@ -502,7 +502,7 @@ def evidence_gradient(problem: Problem, mode: Mode) -> Array:
     posterior = mode.posterior
     alpha, mean = posterior.prior_precision, posterior.mean
     held = 0.5 * (1 - alpha * posterior.variances - alpha * mean**2)
-    if mode.likelihood.matching is not None:
+    if mode.likelihood.ep is not None:
         # Where moments match, the evidence does not change with the rows' precisions.
         return np.sum(held, axis=0)
     pull = posterior.solve(

@@ -335,7 +335,7 @@ class _Run:
         mode, units = self._mode_in_time(model), self.trace.units
         scale = units.of_weights(self.problem, model)
         return EvidenceFit(
-            likelihood=model.likelihood.rescaled(units.scale).absolute,
+            likelihood=model.likelihood.rescaled(units.scale).in_target_units,
             posterior=mode.posterior.rescaled(scale),
             search_mean=_in_order(model)[2] * scale,
             log_evidence=mode.log_evidence + model.log_hyperprior - units.shift,

@@ -25,8 +25,8 @@ from scipy.linalg import cho_solve, cholesky
 
 from relvec.kernel_learning.own_scales import ScalePrior
 from relvec.kernel_learning.scales import Range, lowest
-from relvec.kernels.radial import Radial
-from relvec.kernels.varying import Varying
+from relvec.kernels.per_centre_scale import PerCentreScale
+from relvec.kernels.stationary import Radial
 from relvec.linalg import cholesky_and_inverse
 from relvec.typing import AnyArray, Array
 
@@ -65,7 +65,7 @@ class Proposal:
 class GaussianProcess:
     """A Gaussian process on given rows."""
 
-    functions: Varying  # centred on the rows, no two of which are equal
+    functions: PerCentreScale  # centred on the rows, no two of which are equal
     target: Array  # (N, K), of unit mean square
     weight: Array  # (N,)
     tied: bool  # whether length scales keep their ratios
@@ -81,7 +81,7 @@ class GaussianProcess:
         unique, inverse = np.unique(rows, axis=0, return_inverse=True)
         total = np.asarray(np.bincount(inverse.ravel(), weight), dtype=np.float64)
         sums = [np.bincount(inverse.ravel(), weight * each) for each in target.T]
-        functions = Varying(kernel, unique, np.ones((len(unique), 1)))
+        functions = PerCentreScale(kernel, unique, np.ones((len(unique), 1)))
         return cls(functions, np.column_stack(sums) / total[:, None], total, tied)
 
     def proposed(
@@ -184,7 +184,7 @@ class GaussianProcess:
             weight=self.weight[rows],
         )
 
-    def _scaled(self, scales: Array) -> Varying:
+    def _scaled(self, scales: Array) -> PerCentreScale:
         shape = (len(self.weight), len(scales))
         return replace(self.functions, scales=np.broadcast_to(scales, shape))
 

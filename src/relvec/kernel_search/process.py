@@ -17,7 +17,7 @@ from relvec.kernel_search.settings import KernelFamily
 from relvec.kernel_search.trials import Trial, Trials, smoothness
 from relvec.kernels import Gaussian as GaussianKernel
 from relvec.kernels import Matern
-from relvec.kernels.radial import Radial
+from relvec.kernels.stationary import Radial
 from relvec.likelihoods import Gaussian, SharedGaussian
 from relvec.modelling import FittedModel, TrainingSet
 from relvec.typing import Array

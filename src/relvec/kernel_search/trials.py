@@ -17,7 +17,7 @@ from relvec.kernel_search.length_scales import (
 )
 from relvec.kernel_search.settings import Adaptive, KernelFamily, LengthScales
 from relvec.kernels import Kernel
-from relvec.kernels.radial import Radial
+from relvec.kernels.stationary import Radial
 from relvec.modelling import (
     FittedModel,
     Learned,

@@ -1,11 +1,11 @@
-"""Functions of one kernel whose length scales are each centre's own.
+"""Basis functions of one kernel, each with its own length scales.
 
 With s = Σⱼ (xⱼ − zⱼ)²/ℓⱼ² and k = f(s), the derivatives are
 
     ∂k/∂log ℓⱼ = −2 f′(s)·(xⱼ − zⱼ)²/ℓⱼ²        ∂k/∂xⱼ = 2 f′(s)·(xⱼ − zⱼ)/ℓⱼ²
 
-and are never formed for all pairs and features: what is asked for are their sums over
-rows or centres, which are products of matrices.
+They are never formed for all pairs and features: only their sums over rows or centres
+are needed, which are products of matrices.
 """
 
 from collections.abc import Callable
@@ -13,31 +13,30 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from relvec.kernels.distances import apply, squared_distances
-from relvec.kernels.radial import Radial
+from relvec.kernels.stationary import Radial, apply, squared_distances
 from relvec.typing import AnyArray, Array, Indices
 
-# Up to these, as in ``distances``, differences are taken one by one, which is exact.
+# Up to this many features differences are exact, as in ``squared_distances``.
 _FEW_FEATURES = 4
 
 
 @dataclass(frozen=True)
-class Varying:
-    """x ↦ f(‖(x − zₘ)/ℓₘ‖²) for every centre zₘ."""
+class PerCentreScale:
+    """Basis functions x ↦ f(‖(x − zₘ)/ℓₘ‖²) for every centre zₘ."""
 
     kernel: Radial  # but for its length scale
     centres: AnyArray  # (n, n_features)
     scales: Array  # (n, 1), or (n, d) for the d features that the kernel sees
 
-    positive_definite = False  # as a function of rows and centres it is no kernel
+    positive_definite = False  # each centre has its own kernel
     compact = False
 
     def __len__(self) -> int:
         return len(self.centres)
 
     @property
-    def anywhere(self) -> Radial | None:
-        """The kernel with the middle of all length scales; None without any."""
+    def process_kernel(self) -> Radial | None:
+        """The kernel with the median length scales; None without functions."""
         if not (len(self) and self.kernel.positive_definite):
             return None
         scales = np.exp(np.mean(np.log(self.scales), axis=0))
@@ -45,19 +44,19 @@ class Varying:
         return replace(self.kernel, length_scale=scale, width=None)
 
     def values(self, X: AnyArray) -> Array:
-        """(n_rows, n)."""
+        """Values (n_rows, n)."""
         return apply(self.kernel._profile, self._squares(X))
 
     def fill(self, X: AnyArray, functions: Array) -> None:
         """Evaluate into an array of shape (n_rows, n)."""
         functions[...] = self.values(X)
 
-    def subset(self, chosen: Indices) -> "Varying":
-        """Some of them."""
-        return Varying(self.kernel, self.centres[chosen], self.scales[chosen])
+    def subset(self, chosen: Indices) -> "PerCentreScale":
+        """A subset of the functions."""
+        return PerCentreScale(self.kernel, self.centres[chosen], self.scales[chosen])
 
     def with_gradient(self, X: AnyArray) -> tuple[Array, Callable[[Array], Array]]:
-        """Values, and what turns a gradient by them into one by log ℓ.
+        """Values, and a function from their gradient to that by log ℓ.
 
         The first is (n_rows, n), of whatever is a function of the values; the second
         has the shape of the scales.
@@ -82,7 +81,7 @@ class Varying:
         return np.asarray(rows * (steep @ inverse) - steep @ (centres * inverse))
 
     def _centred(self, X: AnyArray) -> tuple[Array, Array]:
-        """The features seen, from an origin among the centres."""
+        """The used features, relative to an origin among the centres."""
         rows, centres, _ = self.kernel.seen(X, self.centres)
         origin = centres.mean(axis=0) if len(centres) else 0.0
         return rows - origin, centres - origin

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from relvec.kernels import Gaussian, InverseMultiquadric, Matern, RationalQuadratic
-from relvec.kernels.varying import Varying
+from relvec.kernels.per_centre_scale import PerCentreScale
 
 KERNELS = [
     Gaussian(),
@@ -22,7 +22,7 @@ KERNELS = [
 def functions(rng, kernel, n_features, by_feature):
     seen = 2 if kernel.columns else n_features
     scales = rng.uniform(0.5, 2, (5, seen if by_feature else 1))
-    return Varying(kernel, rng.standard_normal((5, n_features)), scales)
+    return PerCentreScale(kernel, rng.standard_normal((5, n_features)), scales)
 
 
 @pytest.fixture(params=[(3, False), (3, True), (7, True), (15, False)], ids=str)
@@ -92,7 +92,7 @@ def test_a_part_is_that_part_and_none_is_nothing(rng):
 
 def test_features_far_from_the_origin_lose_no_digits(rng):
     X = rng.standard_normal((6, 6))
-    here = Varying(Gaussian(), X[:3], np.full((3, 6), 0.8))
+    here = PerCentreScale(Gaussian(), X[:3], np.full((3, 6), 0.8))
     there = replace(here, centres=here.centres + 1e6)
 
     assert_allclose(there.values(X + 1e6), here.values(X), rtol=1e-8)

@@ -1,17 +1,68 @@
-"""A program as a function in C99: loops over constants, and nothing allocated."""
+"""A program as a C99 function with constants and a self-test.
 
-from collections import ChainMap, Counter
+Values that several loops need, or that a loop would compute again and again, are kept
+in buffers. All others are computed where they are used. Nothing is allocated.
+"""
+
+import re
+from collections import ChainMap, Counter, defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import ClassVar
 
 import numpy as np
 
-from relvec.export.brackets import bare, bracketed
-from relvec.export.c_plan import buffered
-from relvec.export.expressions import Expression, economised
-from relvec.export.program import Program
+from relvec.export.expressions import (
+    ELEMENTWISE,
+    ExportError,
+    Expression,
+    Program,
+    bare,
+    bracketed,
+    economized_polynomial,
+)
+from relvec.export.plan import Plan
 from relvec.typing import AnyArray
+
+_AS_THEY_ARE = {"input", "constant", "expand_dims", "take"}
+
+
+def buffered(program: Program) -> set[int]:
+    """Return the ids of the values that are kept in buffers."""
+    users = defaultdict(list)
+    order = list(program)
+    for one in order:
+        for part in one.operands:
+            users[id(part)].append(one)
+    kept: set[int] = set()
+    loops: dict[int, set[int]] = defaultdict(set)
+    for output in program.outputs.values():
+        loops[id(output)].add(-id(output))
+    again: set[int] = set()
+    for one in reversed(order):
+        for user in users[id(one)]:
+            ends = user.op not in ELEMENTWISE and user.op not in _AS_THEY_ARE
+            own = {id(user)} if ends or id(user) in kept else loops[id(user)]
+            loops[id(one)] |= own
+            if _repeats(one, user) or (user.op in _AS_THEY_ARE and id(user) in again):
+                again.add(id(one))
+        if one.op in _AS_THEY_ARE:
+            continue
+        if id(one) in again or len(loops[id(one)]) > 1:
+            kept.add(id(one))
+    return kept
+
+
+def _repeats(one: Expression, user: Expression) -> bool:
+    """Whether the user needs entries of this value more than once."""
+    if user.op in {"matmul", "squared_distances"}:
+        return user.shape[-1] > 1
+    if user.op == "concatenate":
+        return True
+    if user.op == "take":
+        return False
+    return user.op in ELEMENTWISE and one.size < user.size
+
 
 _BINARY = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/"}
 _FUNCTIONS = {
@@ -25,8 +76,8 @@ _FUNCTIONS = {
     "sin": "sin",
     "remainder": "fmod",
 }
-_LARGEST_PRODUCT = 6  # exponent up to which a power is written as products
-_LONGEST = 60  # of a term that is written where it is used
+_LARGEST_PRODUCT = 6  # largest exponent written as a product
+_LONGEST = 60  # characters of a term that is written inline
 _LARGEST_INT = 32_767
 _WIDTH = 88
 _INT = 4  # bytes
@@ -49,7 +100,7 @@ class CFunction:
         self.tables: dict[str, AnyArray] = {}
         self.ram = 0
         self._buffered = buffered(program)
-        # An int of 16 bits, as small processors have, counts no further.
+        # The int of small processors has 16 bits.
         widest = max(one.size for one in program)
         self._counter = "int" if widest <= _LARGEST_INT else "long"
         self._uses = Counter(id(part) for one in program for part in one.operands)
@@ -66,7 +117,7 @@ class CFunction:
         self.n_outputs = place
 
     def literal(self, value: float) -> str:
-        """A number, with as many digits as its type has."""
+        """Write a number with all digits of its type."""
         if self.kind is np.float32:
             text = f"{float(np.float32(value)):.9g}"
             mark = "f"
@@ -77,7 +128,7 @@ class CFunction:
         return text + mark
 
     def table_lines(self) -> Iterator[str]:
-        """Definitions of all constants that are no single numbers."""
+        """Yield the definitions of all constant arrays."""
         for name, values in self.tables.items():
             columns = values.dtype.kind == "i"
             kind = "int" if columns else self.real
@@ -88,12 +139,12 @@ class CFunction:
 
     @property
     def flash(self) -> int:
-        """Bytes of constants."""
+        """Bytes of constant arrays."""
         sizes = {"f": np.dtype(self.kind).itemsize, "i": _INT}
         return sum(one.size * sizes[one.dtype.kind] for one in self.tables.values())
 
     def _written(self, output: Expression, place: int) -> int:
-        """Statements that put an output where the caller finds it."""
+        """Add statements that store an output."""
         with self._loops(output.shape) as index:
             value = self._value(output, index)
             where = _sum([str(place), _flat(index, output.shape)])
@@ -115,7 +166,7 @@ class CFunction:
 
     @contextmanager
     def _loops(self, shape: tuple[int, ...]) -> Iterator[Index]:
-        """Inside loops over all entries; places of axes of length one are known."""
+        """Open loops over all entries; axes of length one have index 0."""
         index = ["0" if length == 1 else self._fresh("i") for length in shape]
         opened = [pair for pair in zip(index, shape, strict=True) if pair[1] != 1]
         for name, length in opened:
@@ -127,7 +178,7 @@ class CFunction:
             self._close()
 
     def _open(self, counter: str, length: int) -> None:
-        """Begin a loop, in which values are known that are not outside."""
+        """Begin a loop with a scope of its own for known values."""
         kind = self._counter
         self._line(f"for ({kind} {counter} = 0; {counter} < {length}; ++{counter}) {{")
         self._depth += 1
@@ -139,7 +190,7 @@ class CFunction:
         self._line("}")
 
     def _value(self, one: Expression, index: Index) -> str:
-        """An entry, as something that may be written down more than once."""
+        """An entry as a term that may be used more than once."""
         if one.op in self._AS_IT_IS:
             return self._AS_IT_IS[one.op](self, one, index)
         if id(one) in self._buffers:
@@ -149,7 +200,7 @@ class CFunction:
         return known if known is not None else self._term(one, index)
 
     def _term(self, one: Expression, index: Index) -> str:
-        """An entry that is computed here: a short term, or the name of one."""
+        """An entry computed here: a short term, or a new variable."""
         text = self._computed(one, index)
         if self._uses[id(one)] == 1 and len(text) <= _LONGEST:
             return bracketed(text)
@@ -160,7 +211,7 @@ class CFunction:
         return name
 
     def _computed(self, one: Expression, index: Index) -> str:
-        """An entry, by what it is made of."""
+        """The operation that computes an entry."""
         if one.op in self._BY_INDEX:
             return self._BY_INDEX[one.op](self, one, index)
         each = [self._operand(part, index) for part in one.operands[: _arity(one)]]
@@ -173,7 +224,7 @@ class CFunction:
             return f"{each[0]} < 0 ? {each[1]} : {each[2]}"
         setting = one.operands[1].number
         if one.op == "polynomial":
-            return self._polynomial(each[0], economised(setting, self.kind))
+            return self._polynomial(each[0], economized_polynomial(setting, self.kind))
         return self._power(each[0], float(setting))
 
     def _input(self, one: Expression, index: Index) -> str:
@@ -182,7 +233,7 @@ class CFunction:
     def _constant(self, one: Expression, index: Index) -> str:
         return self._entry(one.number, index)
 
-    def _wider(self, one: Expression, index: Index) -> str:
+    def _expand_dims(self, one: Expression, index: Index) -> str:
         place = int(one.number)
         return self._value(one.operands[0], (*index[:place], *index[place + 1 :]))
 
@@ -191,7 +242,7 @@ class CFunction:
         return self._value(one.operands[0], (*index[:-1], chosen))
 
     def _operand(self, part: Expression, index: Index) -> str:
-        """The entry of an operand that belongs to one of the result."""
+        """The entry of an operand that belongs to an entry of the result."""
         own = index[len(index) - len(part.shape) :]
         places = [
             "0" if length == 1 else place
@@ -204,7 +255,7 @@ class CFunction:
         return f"{function}{suffix}({', '.join(map(bare, arguments))})"
 
     def _polynomial(self, t: str, coefficients: AnyArray) -> str:
-        """By Horner's rule, in a loop."""
+        """Evaluate a polynomial by Horner's rule, in a loop."""
         table, total, counter = (
             self._table(coefficients, "c"),
             self._fresh("s"),
@@ -227,7 +278,7 @@ class CFunction:
         return self._call("pow", base, self.literal(exponent))
 
     def _accumulated(self, one: Expression, index: Index) -> str:
-        """A sum or a largest value, by a loop before the place where it is used."""
+        """Compute a sum or maximum by a loop before the place of use."""
         inner = one.operands[0]
         place = len(inner.shape) - 1 if one.op == "matmul" else int(one.number)
         total, counter = self._fresh("s"), self._fresh("i")
@@ -247,7 +298,7 @@ class CFunction:
         return total
 
     def _distance(self, one: Expression, index: Index) -> str:
-        """A sum of squares, by a loop over features."""
+        """Sum the squares over features by a loop."""
         row, centres = one.operands
         total, counter, difference = map(self._fresh, "sid")
         self._line(f"{self.real} {total} = 0;")
@@ -260,7 +311,7 @@ class CFunction:
         return total
 
     def _chosen(self, one: Expression, index: Index) -> str:
-        """The part of several that an entry is in, all of which are in buffers."""
+        """Select the part of a concatenation that an entry is in."""
         place, value = 0, ""
         for number, part in enumerate(one.operands, start=1):
             at = index[-1] if place == 0 else f"{index[-1]} - {place}"
@@ -274,7 +325,7 @@ class CFunction:
     _AS_IT_IS: ClassVar = {
         "input": _input,
         "constant": _constant,
-        "wider": _wider,
+        "expand_dims": _expand_dims,
         "take": _taken,
     }
     _BY_INDEX: ClassVar = {
@@ -286,7 +337,7 @@ class CFunction:
     }
 
     def _entry(self, values: AnyArray, index: Index, kind: str = "c") -> str:
-        """Of a constant, by an index that may have more axes than it."""
+        """An entry of a constant, whose index may have more axes than it."""
         own = index[len(index) - values.ndim :]
         places = [
             "0" if length == 1 else each
@@ -316,12 +367,12 @@ class CFunction:
 
 
 def _arity(one: Expression) -> int:
-    """Operands that are looked at entry by entry."""
+    """Number of operands that are read entry by entry."""
     return 1 if one.op in {"polynomial", "power"} else len(one.operands)
 
 
 def _flat(index: Index, shape: tuple[int, ...]) -> str:
-    """The place in memory, row by row."""
+    """The position of an entry in memory, row by row."""
     terms, stride = [], 1
     for place, length in zip(reversed(index), reversed(shape), strict=True):
         if place != "0":
@@ -337,7 +388,7 @@ def _sum(terms: list[str]) -> str:
 
 
 def wrapped(words: list[str]) -> Iterator[str]:
-    """Words with commas, in lines of a certain width."""
+    """Wrap comma-separated words into lines."""
     line = "   "
     for word in words:
         if len(line) + len(word) + 2 > _WIDTH:
@@ -345,3 +396,132 @@ def wrapped(words: list[str]) -> Iterator[str]:
             line = "   "
         line += f" {word},"
     yield line
+
+
+_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_KINDS = {"float32": "float", "float64": "double"}
+
+
+def c_text(plan: Plan, name: str) -> str:
+    """Write the whole C file."""
+    if not isinstance(name, str) or not _WORD.fullmatch(name):
+        raise ExportError(
+            f"name must be one that C allows, of letters, digits and underscores; got "
+            f"{name!r}"
+        )
+    same = plan.arithmetic is plan.kind
+    function = CFunction(
+        plan.program.written_out, plan.arithmetic, f"{name}_", same=same
+    )
+    guard = f"{name.upper()}_INCLUDED"
+    lines = [*_comment(plan, function, name), f"#ifndef {guard}", f"#define {guard}"]
+    lines += ["#include <math.h>", ""]
+    lines += [f"typedef {_KINDS[plan.precision]} {name}_number;"]
+    lines += [f"#define number {name}_number", ""]
+    lines += [*_interface(plan, function, name), "", *function.table_lines(), ""]
+    lines += [*_function(plan, function, name), "", *_self_test(plan, function, name)]
+    return "\n".join([*lines, "#undef number", "#endif", ""])
+
+
+def _comment(plan: Plan, function: CFunction, name: str) -> Iterator[str]:
+    ram = function.ram
+    yield f"/* {_safe(plan.title)}"
+    yield " *"
+    yield f" * {_signature(plan, name)};"
+    for line in _meaning(plan):
+        yield f" * {line}"
+    yield " *"
+    if plan.feature_names is not None:
+        yield " * The features are"
+        for line in wrapped([_safe(each) for each in plan.feature_names]):
+            yield f" * {line}"
+        yield " *"
+    yield f" * Constants: {function.flash} bytes of flash. RAM: {ram} bytes of stack,"
+    yield " * beside scalars. Nothing is allocated, and nothing but math.h is needed."
+    yield f" * Arithmetic is that of {function.real}."
+    yield " * With RELVEC_SELF_TEST defined the file is a program that tests itself: it"
+    yield " * prints the largest error, relative to the size of an output. */"
+
+
+def _safe(text: str) -> str:
+    """Make text printable, of one line, and safe inside a C comment."""
+    shown = "".join(sign if sign.isprintable() else " " for sign in text)
+    return re.sub(r"(?<=\*)(?=/)|(?<=/)(?=\*)|(?<=\?)(?=\?)", " ", shown)
+
+
+def _meaning(plan: Plan) -> Iterator[str]:
+    if plan.program.labels is None:
+        for place, output in enumerate(plan.program.outputs):
+            yield f"out[{place}] is the {output} of the target."
+        return
+    (what,) = plan.program.outputs
+    yield f"out has the {what} of all classes, in their order; the place of the"
+    yield "largest is returned, the first of those that are equal. The classes are"
+    for place, label in enumerate(plan.program.labels.tolist()):
+        yield f"  {place}: {_safe(str(label))}"
+
+
+def _signature(plan: Plan, name: str) -> str:
+    returned = "void" if plan.program.labels is None else "int"
+    count = sum(one.size for one in plan.program.outputs.values())
+    row = f"const {name}_number x[{plan.program.n_features}]"
+    return f"{returned} {name}_predict({row}, {name}_number out[{count}])"
+
+
+def _interface(plan: Plan, function: CFunction, name: str) -> Iterator[str]:
+    features, outputs = plan.program.n_features, function.n_outputs
+    yield f"enum {{ {name}_features = {features}, {name}_outputs = {outputs} }};"
+    yield f"{_signature(plan, name)};"
+
+
+def _function(plan: Plan, function: CFunction, name: str) -> Iterator[str]:
+    yield _signature(plan, name)
+    yield "{"
+    if not any("x[" in line for line in function.lines):
+        yield "    (void)x;"
+    yield from function.lines
+    if plan.program.labels is not None:
+        yield "    int best = 0;"
+        yield f"    for (int i = 1; i < {function.n_outputs}; ++i)"
+        yield "        if (out[i] > out[best])"
+        yield "            best = i;"
+        yield "    return best;"
+    yield "}"
+
+
+def _self_test(plan: Plan, function: CFunction, name: str) -> Iterator[str]:
+    rows, expected = plan.self_test.rows, plan.self_test.together
+    scale = plan.self_test.scale
+    yield "#ifdef RELVEC_SELF_TEST"
+    yield "#include <stdio.h>"
+    yield ""
+    yield from _table("number", f"{name}_rows", rows)
+    yield from _table("double", f"{name}_expected", expected)
+    yield from _table("double", f"{name}_scale", scale[None])
+    yield f"""
+int main(void)
+{{
+    double largest = 0;
+    for (int i = 0; i < {len(rows)}; ++i) {{
+        number out[{name}_outputs];
+        {name}_predict({name}_rows + i * {name}_features, out);
+        for (int j = 0; j < {name}_outputs; ++j) {{
+            const double known = {name}_expected[i * {name}_outputs + j];
+            const double error = fabs((double)out[j] - known) / {name}_scale[j];
+            if (error > largest)
+                largest = error;
+            else if (!(error <= largest)) /* not a number is no small error */
+                largest = HUGE_VAL;
+        }}
+    }}
+    printf("%.17g\\n", largest);
+    return !(largest <= {plan.tolerance});
+}}
+#endif
+"""
+
+
+def _table(kind: str, name: str, values: np.ndarray) -> Iterator[str]:
+    yield f"static const {kind} {name}[{values.size}] = {{"
+    yield from wrapped([f"{float(value):.17g}" for value in values.flat])
+    yield "};"
