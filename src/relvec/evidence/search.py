@@ -226,8 +226,8 @@ class BatchSearch:
             small = problem.likelihood.conjugate and size <= settings.small
             most = len(settings.temperatures) if small else 1
             most = settings.most_seeded + 1 if size == 0 else most
-            again = failures < most and trials < settings.most_trials
-            phase = "annealing" if again else "polishing"
+            more = failures < most and trials < settings.most_trials
+            phase = "annealing" if more else "polishing"
             return replace(state, phase=phase, trials=trials, failures=failures)
         if state.phase == "closing":
             more = gain > settings.polish_promise * nats
@@ -235,8 +235,8 @@ class BatchSearch:
             return replace(state, phase="closing" if more else after)
         if state.phase == "checking":
             # An action that gains may be the first of several.
-            again = "polishing" if problem.likelihood.conjugate else "closing"
-            return replace(state, phase=again if gain > 0 else "over", batch=1)
+            after = "polishing" if problem.likelihood.conjugate else "checking"
+            return replace(state, phase=after if gain > 0 else "over", batch=1)
         enough = settings.polish_gain if state.batch > 1 else 1.0
         if gain > enough * nats:
             return replace(state, batch=min(settings.batch, 2 * state.batch))
