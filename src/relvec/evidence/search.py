@@ -205,8 +205,8 @@ class BatchSearch:
             return replace(state, phase="closing" if again else after)
         if state.phase == "checking":
             # An action that gains may be the first of several.
-            more = "polishing" if problem.likelihood.conjugate else "closing"
-            return replace(state, phase=more if gain > 0 else "over", batch=1)
+            after = "polishing" if problem.likelihood.conjugate else "checking"
+            return replace(state, phase=after if gain > 0 else "over", batch=1)
         enough = settings.polish_gain if state.batch > 1 else 1.0
         if gain > enough * nats:
             return replace(state, batch=min(settings.batch, 2 * state.batch))
