@@ -29,7 +29,7 @@ from sklearn.svm import SVC, SVR
 from relvec import RVC, RVR
 from relvec.kernels import Gaussian
 from relvec.likelihoods import MultinomialProbit
-from relvec.likelihoods.multinomial_probit import class_probabilities, contrasts
+from relvec.likelihoods.multinomial import class_probabilities, contrasts
 
 try:
     import fastrvm

@@ -28,7 +28,7 @@ from export.runners import by_c, missing, session
 
 from benchmarks.reports import table
 from relvec import LSSVR
-from relvec.export.onnx_file import onnx_model
+from relvec.export.onnx_graph import onnx_model
 from relvec.export.plan import Plan
 
 BARS = {"float64": 1e-12, "float32": 1e-5}

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 from export.instances import regression
 from export.runners import by_c, by_onnx, by_python, missing
 from relvec import RVR
-from relvec.export.evaluation import evaluated
+from relvec.export.expressions import evaluated
 from relvec.export.plan import Plan
 
 

@@ -12,7 +12,7 @@ from model_file.damage import accidents, intrigues
 from model_file.instances import fitted
 from relvec import ModelFileError
 from relvec.model_file import packed, unpacked
-from relvec.model_file.arrays import number_array, read_numbers
+from relvec.model_file.codec import number_array, read_numbers
 from relvec.model_file.document import VERSION
 from relvec.persistence.files import as_file, of_file
 

@@ -1,10 +1,10 @@
-"""Fitted models written down for others to run: ONNX, C and plain Python."""
+"""Write a fitted model as ONNX, C or Python."""
 
 from os import PathLike
 from typing import Any
 
-from relvec.export.c_file import c_text
-from relvec.export.onnx_file import onnx_model
+from relvec.export.c_code import c_text
+from relvec.export.onnx_graph import onnx_model
 from relvec.export.plan import Plan
 from relvec.export.python_source import python_text
 from relvec.model_file import write_whole

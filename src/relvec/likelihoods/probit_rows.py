@@ -1,7 +1,7 @@
-"""What every row says of its linear predictor ζ, through the multinomial probit.
+"""Log likelihood of each row through the multinomial probit, as a function of ζ.
 
-By itself, a row says log Z(ζ). Where moments are matched (expectation propagation) it
-is asked beside what all other rows say of it, its *cavity* N(m, v): then
+Laplace's approximation uses log Z(ζ) of the row alone. Expectation propagation uses the
+*cavity* N(m, v), which is what all other rows say about this one:
 
     log Ẑ(m) = log ∫ Z(ζ) N(ζ | m, v) dζ = log Z(m/√(1 + v)),
 
@@ -20,23 +20,73 @@ from typing import Protocol
 
 import numpy as np
 
-from relvec.likelihoods.comparisons import Comparisons
-from relvec.likelihoods.probit_integrals import N_NODES, Orthant
-from relvec.typing import Array
+from relvec.likelihoods.probit_integrals import N_NODES, Orthant, orthant
+from relvec.typing import Array, Indices
 
-# With a cavity: nodes of the quadrature, for six digits while the search goes on; how
-# far ζ may be from m + vg in units of √(1 + v), F being corrected to second order; and
-# how often m is corrected.
+# Beyond this difference probabilities are zero: Φ(−100).
+_OUT_OF_REACH = 100.0
+
+
+@dataclass(frozen=True)
+class Comparisons:
+    """Compare each row's class with all classes, from outputs ζ: η = ζCᵀ.
+
+    Differences are η_own − η_j; the row's own class, which is no rival of itself, is
+    put out of reach.
+    """
+
+    coding: Array  # (K, outputs) C
+    own: Indices  # (N,)
+
+    @classmethod
+    def of(cls, coding: Array, y: Array) -> "Comparisons":
+        """Build from rows y (N, outputs) of the coding."""
+        return cls(coding, np.argmax(y @ coding.T, axis=1))
+
+    def differences(self, zeta: Array) -> Array:
+        """Differences (N, K), zero for the row's class."""
+        eta = zeta @ self.coding.T
+        return np.asarray(_sums(self._indicator * eta) - eta)
+
+    def pulled(self, slopes: Array) -> Array:
+        """Convert slopes (N, K) by differences to slopes by ζ (N, outputs)."""
+        return (self._indicator * _sums(slopes) - slopes) @ self.coding
+
+    def integrated(self, differences: Array, n_nodes: int) -> Orthant:
+        """The integrals from differences (N, K); one difference if K = 2."""
+        if len(self.coding) > 2:
+            differences += _OUT_OF_REACH * self._indicator
+            return orthant(differences, n_nodes=n_nodes)
+        # A row's difference to its own class is zero.
+        alone, rival = orthant(_sums(differences)), 1 - self._indicator
+        nothing = np.empty((len(differences), 0, 2))
+        gradient, slopes = rival * alone.gradient, rival * alone.slopes
+        return Orthant(alone.log_z, gradient, slopes, nothing)
+
+    @cached_property
+    def _indicator(self) -> Array:
+        """One for the class of each row, zero for all others (N, K)."""
+        return np.eye(len(self.coding))[self.own]
+
+
+def _sums(rows: Array) -> Array:
+    """Row sums (N, 1), by a product, which is faster for short rows."""
+    return rows @ np.ones((rows.shape[1], 1))
+
+
+# EP: nodes of the quadrature, for six digits during a search; the tolerance of
+# ζ = m + vg in units of √(1 + v), where F is corrected to second order; and the number
+# of corrections of m.
 _NODES = 10
 _NEAR = 0.3
 _MOST_CORRECTIONS = 20
-# Classes up to which the matrix of a row has fewer entries than its deviations at the
-# nodes, which are passed twice.
+# Number of classes up to which the matrix of a row has fewer entries than its
+# deviations at the nodes, which are read twice.
 _SMALL_MATRIX = 2 * N_NODES
 
 
 class Terms(Protocol):
-    """The terms of rows in the log posterior, and their derivatives by ζ."""
+    """The rows' terms in the log posterior, and their derivatives by ζ."""
 
     @property
     def log_density(self) -> Array:
@@ -48,15 +98,15 @@ class Terms(Protocol):
 
     @property
     def precision(self) -> Array:
-        """Of the observations that the rows amount to (N,)."""
+        """Precisions (N,) of the equivalent observations."""
 
     def product(self, vectors: Array) -> Array:
-        """Of minus the second derivatives with vectors (N, outputs)."""
+        """Multiply vectors (N, outputs) by minus the second derivatives."""
 
 
 @dataclass(frozen=True)
 class ProbitRows:
-    """log Z and its derivatives, by differences from the class of each row."""
+    """log Z and its derivatives, from differences to the class of each row."""
 
     contrast: Comparisons
     integrals: Orthant
@@ -102,7 +152,7 @@ class ProbitRows:
         return np.asarray(C.T @ (M @ C))
 
     def product(self, vectors: Array) -> Array:
-        """Of that with vectors (N, outputs), without a matrix where it is large."""
+        """Multiply by the curvature, without a matrix if it is large."""
         if len(self.contrast.coding) <= _SMALL_MATRIX:
             return np.asarray((self.curvature @ vectors[:, :, None])[:, :, 0])
         images = self.integrals.product(self.contrast.differences(vectors))
@@ -130,7 +180,7 @@ class CavityRows:
         return cls._asked(contrast, (eta, cavity, pull), eta)._corrected()
 
     def moved(self, eta: Array, cavity: Array, pull: Array) -> "CavityRows":
-        """The same rows elsewhere, from where they are now."""
+        """The same rows at another ζ, starting from the present one."""
         goal = eta - pull[:, None] * self._gradient
         mean = self.mean + self._grown(goal - self.mean)
         contrast = self.alone.contrast
@@ -171,11 +221,11 @@ class CavityRows:
 
     @cached_property
     def _left(self) -> Array:
-        """ζ − m − vg, what of the moments does not match yet (N, outputs)."""
+        """ζ − m − vg, the mismatch of the means (N, outputs)."""
         return self.eta - self.mean - self.pull[:, None] * self._gradient
 
     def _grown(self, change: Array) -> Array:
-        """(I − vH)⁻¹ = I + vH(I − vH)⁻¹ times a change of ζ: that of m."""
+        """(I − vH)⁻¹ = I + vH(I − vH)⁻¹ times a change of ζ, which is that of m."""
         return change + self.pull[:, None] * self.product(change)
 
     def product(self, vectors: Array) -> Array:
@@ -207,11 +257,11 @@ class CavityRows:
 
     @property
     def precision(self) -> Array:
-        """Of the observation that a row amounts to (N,)."""
+        """Precisions (N,) of the equivalent observations."""
         return self._mean_steepness / (1 - self.pull * self._mean_steepness)
 
     @property
     def correction(self) -> Array:
-        """What the evidence has besides F: −½ log(1 − vh) for each output (N,)."""
+        """Terms of the evidence besides F: −½ log(1 − vh) for each output (N,)."""
         lost = np.log1p(-self.pull * self._mean_steepness)
         return -0.5 * self.eta.shape[1] * lost
