@@ -8,6 +8,7 @@ the result is a constant, computed once in double precision.
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -214,19 +215,12 @@ def _with_rank(operand: Expression, rank: int) -> Expression:
     return operand
 
 
-def exp(operand: Expression) -> Expression:
-    """Exponential of each element."""
-    return elementwise("exp", operand)
-
-
-def log(operand: Expression) -> Expression:
-    """Logarithm of each element."""
-    return elementwise("log", operand)
-
-
-def sqrt(operand: Expression) -> Expression:
-    """Square root of each element."""
-    return elementwise("sqrt", operand)
+exp = partial(elementwise, "exp")
+log = partial(elementwise, "log")
+sqrt = partial(elementwise, "sqrt")
+maximum = partial(elementwise, "maximum")
+minimum = partial(elementwise, "minimum")
+if_negative = partial(elementwise, "if_negative")
 
 
 def power(operand: Expression, exponent: float) -> Expression:
@@ -237,21 +231,6 @@ def power(operand: Expression, exponent: float) -> Expression:
 def square(operand: Expression) -> Expression:
     """Square of each element."""
     return operand * operand
-
-
-def maximum(operand: Expression, least: Any) -> Expression:
-    """The larger of two values, element by element."""
-    return elementwise("maximum", operand, least)
-
-
-def minimum(operand: Expression, most: Any) -> Expression:
-    """The smaller of two values, element by element."""
-    return elementwise("minimum", operand, most)
-
-
-def if_negative(sign: Expression, below: Any, above: Any) -> Expression:
-    """Choose between two values by the sign of another."""
-    return elementwise("if_negative", sign, below, above)
 
 
 def polynomial(t: Expression, coefficients: Any) -> Expression:

@@ -1,8 +1,8 @@
 """Likelihoods as Gaussian pseudo-observations of the linear predictor η = Φw."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Protocol, Self
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, Self, cast
 
 import numpy as np
 
@@ -218,7 +218,7 @@ class ClassLikelihood:
         return None
 
     @property
-    def in_target_units(self) -> Self:
+    def in_target_units(self) -> Any:
         return self
 
     def rescaled(self, scale: float | Array) -> Self:
@@ -236,6 +236,39 @@ class ClassLikelihood:
 
     def with_parameters(self, log_parameters: Array, *, fixed: bool = False) -> Self:
         return self
+
+
+class NoiseLikelihood(ClassLikelihood):
+    """Base of likelihoods with noise precisions, which may be estimated."""
+
+    noise_precision: Array  # (K,)
+    estimated: bool
+    ceiling: float | Array  # largest precision of all outputs, or (K,)
+
+    @property
+    def log_parameters(self) -> Array:
+        return np.log(self.noise_precision) if self.estimated else np.empty(0)
+
+    @property
+    def parameter_ceiling(self) -> Array | None:
+        if not self.estimated:
+            return None
+        return np.full(len(self.noise_precision), self.ceiling)
+
+    def rescaled(self, scale: float | Array) -> Self:
+        precision, ceiling = self.noise_precision, self.ceiling
+        factor = scale**2
+        return self._with(noise_precision=precision / factor, ceiling=ceiling / factor)
+
+    def with_parameters(self, log_parameters: Array, *, fixed: bool = False) -> Self:
+        if not self.estimated:
+            return self
+        precision = np.exp(log_parameters)
+        return self._with(noise_precision=precision, estimated=not fixed)
+
+    def _with(self, **changes: Any) -> Self:
+        changed: Self = replace(cast(Any, self), **changes)
+        return changed
 
 
 def log_of_own(probabilities: Array, scores: Array) -> Array:

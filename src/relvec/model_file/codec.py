@@ -26,37 +26,45 @@ class Kind:
     name: str  # in the file, whatever the class is called
     cls: type
     fields: tuple[str, ...]
-    optional: frozenset[str]  # of these, what an older file need not have
     take: Callable[[Any], Mapping[str, Any]]
     make: Callable[..., Any]
+    optional: frozenset[str] = frozenset()  # fields that older files may lack
     costly: bool = False  # slow to construct
     kernel: bool = False  # may contain other kernels
+
+    @classmethod
+    def of_attributes(
+        cls, name: str, owner: Any, fields: Iterable[str], **settings: Any
+    ) -> "Kind":
+        """Save attributes and pass them to the constructor, unless told otherwise."""
+        names = tuple(fields)
+
+        def take(value: Any) -> Mapping[str, Any]:
+            return {each: getattr(value, each) for each in names}
+
+        return cls(name, owner, names, **{"take": take, "make": owner, **settings})
 
 
 def of_dataclass(name: str, cls: Any, *, kernel: bool = False) -> Kind:
     """Save the fields of a dataclass and pass them to its constructor."""
     own = [each for each in fields(cls) if each.init]
-    names = tuple(each.name for each in own)
     optional = frozenset(
         each.name
         for each in own
         if each.default is not MISSING or each.default_factory is not MISSING
     )
-
-    def take(value: Any) -> Mapping[str, Any]:
-        return {each: getattr(value, each) for each in names}
-
-    return Kind(name, cls, names, optional, take, cls, kernel=kernel)
+    names = [each.name for each in own]
+    return Kind.of_attributes(name, cls, names, optional=optional, kernel=kernel)
 
 
 def of_enumeration(name: str, cls: type[Enum]) -> Kind:
     """Save the name of a member."""
-
-    def make(member: Any) -> Any:
-        return cls[member]
-
     return Kind(
-        name, cls, ("member",), frozenset(), lambda value: {"member": value.name}, make
+        name,
+        cls,
+        ("member",),
+        take=lambda value: {"member": value.name},
+        make=lambda member: cls[member],
     )
 
 

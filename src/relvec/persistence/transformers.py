@@ -323,7 +323,7 @@ def _scaler(cls: Any, attributes: tuple[str, ...]) -> Kind:
         return scaler
 
     name, fields = f"sklearn.{cls.__name__}", (*_COMMON, "fitted")
-    return Kind(name, cls, fields, frozenset(), take, make, costly=True)
+    return Kind(name, cls, fields, take, make, costly=True)
 
 
 def _is_fitted_to(scaler: Any, name: str, value: Any, n_features: int) -> bool:
@@ -358,7 +358,7 @@ def _encoder(cls: Any) -> Kind:
         return encoder
 
     name, fields = f"sklearn.{cls.__name__}", (*_COMMON, "categories")
-    return Kind(name, cls, fields, frozenset(), take, make, costly=True)
+    return Kind(name, cls, fields, take, make, costly=True)
 
 
 def _is_column(value: Any) -> bool:
@@ -401,7 +401,7 @@ def _imputer() -> Kind:
 
     fields = (*_COMMON, "statistics", "missing")
     name = "sklearn.SimpleImputer"
-    return Kind(name, SimpleImputer, fields, frozenset(), take, make, costly=True)
+    return Kind(name, SimpleImputer, fields, take, make, costly=True)
 
 
 def _checked_places(places: Any, count: int) -> AnyArray:
