@@ -15,8 +15,8 @@ from relvec.evidence import (
     HeldPrior,
     Limits,
     Problem,
-    Search,
     Solver,
+    SolverContext,
     Status,
     TopDown,
     WarmStart,
@@ -216,8 +216,8 @@ default="sequential"
         start=solving.warm_start(matrix.shape[1], WarmStart()),
     )
     constant = _constant_column(matrix) if solving.begins_with_constant else None
-    search = Search(tol, random_state, constant=constant)
-    fit = solved(problem, solving, search, limits, callback)
+    context = SolverContext(tol, random_state, constant=constant)
+    fit = solved(problem, solving, context, limits, callback)
     return _named(fit, columns, np.shape(Phi)[1])
 
 

@@ -57,6 +57,23 @@ def test_rough_functions_get_a_matern_kernel(seed):
     assert error < 1.1 * other
 
 
+def test_folds_check_the_intervals_of_rough_functions():
+    """And only these: of smooth ones beside noise there are few."""
+    covered = []
+    for seed in range(3):
+        X, y = rough(400, seed)
+        model = RVR("auto").fit(X[:150], y[:150])
+        low, high = model.predict_interval(X[150:])
+        covered.append(np.mean((low < y[150:]) & (y[150:] < high)))
+        assert model.calibration_.method == "folds"
+    X, y = smooth(400)
+    y = y + 0.3 * np.random.default_rng(1).standard_normal(400)
+
+    assert 0.86 < np.mean(covered) < 0.96
+    assert RVR("auto").fit(X, y).calibration_.method == "leave-one-out"
+    assert RVR().fit(*rough(150)).calibration_.method == "leave-one-out"
+
+
 def test_planes_get_a_linear_kernel():
     X, y = plane()
     model, linear = RVR("auto").fit(X, y), RVR("linear").fit(X, y)

@@ -116,7 +116,6 @@ def test_a_part_says_of_its_columns_what_the_problem_does():
     assert part.problem.start.precision.tolist() == [np.inf, np.inf, 5.0, np.inf, 7.0]
     at = np.array([0, 3, 8, 9, 20])
     assert np.array_equal(part.problem.max_prior_std, problem.max_prior_std[at])
-    assert part.problem.n_distinct == problem.design.shape[1]
 
 
 @pytest.mark.parametrize("kind", KINDS)

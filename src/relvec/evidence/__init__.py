@@ -11,21 +11,21 @@ from relvec.evidence.base import (
     WarmStart,
     largest_predictor,
 )
+from relvec.evidence.fixed_point import EM, MacKay, Variational
 from relvec.evidence.maximise import Continued, Limits, maximise
 from relvec.evidence.multiclass import Mrvm2, PrecisionOfEach, PublishedMrvm1
 from relvec.evidence.sequential import Sequential
 from relvec.evidence.solvers import (
     BottomUp,
     HeldPrior,
-    Search,
     Solver,
+    SolverContext,
     TopDown,
     as_solver,
     check_noise_settings,
     settled,
     solved,
 )
-from relvec.evidence.updates import EM, MacKay, Variational
 
 __all__ = [
     "EM",
@@ -42,10 +42,10 @@ __all__ = [
     "PrecisionOfEach",
     "Problem",
     "PublishedMrvm1",
-    "Search",
     "Sequential",
     "Snapshot",
     "Solver",
+    "SolverContext",
     "Status",
     "TopDown",
     "Variational",

@@ -215,7 +215,6 @@ class Problem:
     max_predictor_std: float | None = None
     # (M,) the row that each function is centred on, -1 for none; None if none is.
     centre_rows: Indices | None = None
-    n_distinct: int | None = None  # rows that differ; as many as functions if unknown
     coupled: bool = False  # whether the posterior is to be one of all outputs together
     # Nats of each observation that log densities have besides: where weights are not
     # repetitions but relative precisions, these have a part in them.

@@ -16,7 +16,7 @@ import numpy as np
 from relvec.blockwise import check_time
 from relvec.evidence.base import Model, Problem
 from relvec.evidence.coordinates import Coordinates
-from relvec.evidence.moments import FreeNoise, Solution, log_density_of_unit
+from relvec.evidence.moments import log_density_of_unit
 from relvec.evidence.newton_step import coupled_inner, coupled_step, step_at_once
 from relvec.likelihoods import EP, Likelihood, PseudoObservations
 from relvec.linalg import cholesky
@@ -394,49 +394,3 @@ def coupled(problem: Problem, mode: Mode) -> Mode:
     posterior = CoupledPosterior(*of_all, uncoupled=alone)
     evidence = log_evidence(problem, mode.likelihood, posterior, mode.eta)
     return replace(mode, posterior=posterior, log_evidence=evidence)
-
-
-@dataclass(frozen=True)
-class SolutionAtMode(Solution):
-    """The posterior at a mode, as Newton's method on α sees it."""
-
-    mode: Mode
-
-
-class Modes(FreeNoise):
-    """Models of some columns, each at its own mode, in the place of moments.
-
-    The search for a mode begins at the one found last.
-    """
-
-    def __init__(
-        self,
-        problem: Problem,
-        likelihood: Likelihood,
-        columns: Indices,
-        start: Array,
-        *,
-        rough: bool,
-    ) -> None:
-        self.problem, self.columns, self.rough = problem, columns, rough
-        self.count = float(problem.sample_weight.sum())
-        self._likelihood, self._mean = likelihood, start
-
-    def subset(self, chosen: Indices) -> "Modes":
-        at = self.columns[chosen], self._mean[:, chosen]
-        return Modes(self.problem, self._likelihood, *at, rough=self.rough)
-
-    def solved(self, prior_precision: Array, noise_precision: Array) -> SolutionAtMode:
-        at = self.problem, self._likelihood, self.columns, prior_precision
-        mode = posterior_at_mode(*at, self._mean, rough=self.rough)
-        posterior, root = mode.posterior, np.sqrt(prior_precision)
-        self._likelihood, self._mean = mode.likelihood, posterior.mean
-        return SolutionAtMode(
-            factor=posterior.factor,
-            shrinkage=root[:, None] * posterior.covariance * root,
-            scaled_mean=root * posterior.mean,
-            mean=posterior.mean,
-            residual=np.zeros(len(posterior.mean)),
-            log_evidence=mode.log_evidence,
-            mode=mode,
-        )

@@ -38,14 +38,18 @@ class Solution:
         return float(squares.sum(axis=-1).max(initial=1.0))
 
 
-class ColumnModels(Protocol):
-    """The models of some columns, by their α and noise."""
+class ColumnMoments(Protocol):
+    """All that the rows say about some columns."""
 
     @property
     def count(self) -> float:
         """Σv, the number of observations per output."""
 
-    def subset(self, chosen: Indices) -> "ColumnModels":
+    @property
+    def target_squares(self) -> Array:
+        """(K,) t̂ᵀWt̂."""
+
+    def subset(self, chosen: Indices) -> "ColumnMoments":
         """Of some of the columns."""
 
     def solved(self, prior_precision: Array, noise_precision: Array) -> Solution:
@@ -68,17 +72,6 @@ class ColumnModels(Protocol):
         Of that what is beside log α (K, n), and the diagonal (K,). ``products`` are
         P∘(½P + mmᵀ).
         """
-
-
-class ColumnMoments(ColumnModels, Protocol):
-    """All that the rows say about some columns, if the noise is Gaussian."""
-
-    @property
-    def target_squares(self) -> Array:
-        """(K,) t̂ᵀWt̂."""
-
-    def subset(self, chosen: Indices) -> "ColumnMoments":
-        """Of some of the columns."""
 
     def in_targets(self, scale: Array) -> "ColumnMoments":
         """The same of pseudo-observations multiplied by ``scale`` (K,)."""

@@ -8,10 +8,9 @@ import numpy as np
 
 from relvec.chance import generator
 from relvec.evidence.base import Hyperprior, Problem, WarmStart
-from relvec.evidence.fixed_point import FixedPoint
+from relvec.evidence.fixed_point import FixedPoint, Gammas, MacKay
 from relvec.evidence.mode import Mode, check_few, log_evidence, posterior_at_mode
-from relvec.evidence.solvers import Search, Solver
-from relvec.evidence.updates import Gammas, MacKay
+from relvec.evidence.solvers import Solver, SolverContext
 from relvec.likelihoods import Gaussian, Likelihood, PseudoObservations
 from relvec.linalg import cholesky
 from relvec.parameters import (
@@ -57,9 +56,9 @@ class PublishedMrvm1(Solver):
     def ends_at_mode(self) -> bool:
         return False
 
-    def maximiser(self, problem: Problem, search: Search) -> "OneAtATime":
+    def maximiser(self, problem: Problem, context: SolverContext) -> "OneAtATime":
         least = self.passes * problem.n_visits if self.convergence == "conv2" else 0
-        return OneAtATime(least, self.tol, search.seed)
+        return OneAtATime(least, self.tol, context.seed)
 
 
 @dataclass(frozen=True)
@@ -330,7 +329,7 @@ class Mrvm2(Solver):
     def ends_at_mode(self) -> bool:
         return self.weights == "mode"
 
-    def maximiser(self, problem: Problem, search: Search) -> FixedPoint:
+    def maximiser(self, problem: Problem, context: SolverContext) -> FixedPoint:
         """The iteration with these settings; the tolerance is one of them."""
         update = ClassWise(
             prune=self.threshold,
@@ -346,7 +345,7 @@ class Mrvm2(Solver):
             tol=_STANDSTILL if by_number else self.tol or _TOL,
             enough=max(0, left) if by_number else None,
             warm_up=max(0, self.warm_up - problem.start.steps),
-            deadline=search.deadline,
+            deadline=context.deadline,
         )
 
     def warm_start(self, n_basis: int, known: WarmStart) -> WarmStart:
@@ -431,8 +430,8 @@ class PrecisionOfEach(Solver):
     def begins_with_all(self) -> str:
         return "a prior for every weight"
 
-    def maximiser(self, problem: Problem, search: Search) -> FixedPoint:
-        return FixedPoint(EachWeight(), tol=search.tol, deadline=search.deadline)
+    def maximiser(self, problem: Problem, context: SolverContext) -> FixedPoint:
+        return FixedPoint(EachWeight(), tol=context.tol, deadline=context.deadline)
 
     def warm_start(self, n_basis: int, known: WarmStart) -> WarmStart:
         return known  # α and weights of every class

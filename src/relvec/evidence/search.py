@@ -26,9 +26,11 @@ import numpy as np
 
 from relvec.chance import generator
 from relvec.evidence.base import Model, Problem, interpolates
-from relvec.evidence.mode import Mode, Modes, SolutionAtMode, posterior_at_mode
+from relvec.evidence.mode import Mode, posterior_at_mode
 from relvec.evidence.moments import (
-    ColumnModels,
+    ColumnMoments,
+    Moments,
+    combined_by_output,
     log_density_of_unit,
     log_noise,
     noise_ceiling,
@@ -89,10 +91,18 @@ class SearchSettings:
     growth_steps: int = 1
     polish_steps: int = 10
     closing_steps: int = 50
+    # Newton steps from one mode to the next, where a likelihood is expanded there; and
+    # modes, and the change of log α, at which closing ends.
+    held_steps: int = 2
+    modes: int = 3
+    closing_modes: int = 8
+    closing_tol: float = 0.01
     # Actions of each kind that are refitted in the end, where an expansion may have
     # missed what they gain; and nats by which a deletion may be underrated.
     checked: int = 8
     doubt: float = 0.5
+    patience: int = 3  # of them in succession that do not gain, in turn
+    roughness: float = 0.05  # nats by which an evidence at a rough mode may be wrong
     newton_tol: float = 0.1
 
 
@@ -110,6 +120,8 @@ class _Newton:
 
     steps: int
     tol: float
+    modes: int = 1
+    held: int = 1  # steps from one mode to the next
     noise_held: bool = False
     rough: bool = True  # whether modes are found to a thousandth of a nat only
     price: float = 0.0  # nats that a function has to be worth
@@ -149,10 +161,8 @@ class BatchSearch:
     def step(self, problem: Problem, state: SearchState) -> SearchState:
         """A trial of annealing or a round of polishing, and what its gain leads to."""
         joined = 0
-        if state.phase == "annealing" and problem.likelihood.conjugate:
+        if state.phase == "annealing":
             found = self._annealed(problem, state)
-        elif state.phase == "annealing":
-            found = self._grown(problem, state)
         elif state.phase == "polishing":
             found, joined = self._polished(problem, state)
         elif state.phase == "closing":
@@ -190,13 +200,13 @@ class BatchSearch:
             phase = "annealing" if again else "polishing"
             return replace(state, phase=phase, trials=trials, failures=failures)
         if state.phase == "closing":
-            more = gain > settings.polish_promise * nats
+            again = gain > settings.polish_promise * nats
             after = "checking" if self.checks else "over"
-            return replace(state, phase="closing" if more else after)
+            return replace(state, phase="closing" if again else after)
         if state.phase == "checking":
             # An action that gains may be the first of several.
-            again = gain > 0
-            return replace(state, phase="polishing" if again else "over", batch=1)
+            after = "polishing" if problem.likelihood.conjugate else "checking"
+            return replace(state, phase=after if gain > 0 else "over", batch=1)
         enough = settings.polish_gain if state.batch > 1 else 1.0
         if gain > enough * nats:
             return replace(state, batch=min(settings.batch, 2 * state.batch))
@@ -221,18 +231,8 @@ class BatchSearch:
             trial = found
         if noise_ceiling(problem.likelihood) is None:
             trial = replace(trial, noise_precision=model.noise_precision)
-        newton = _Newton(settings.polish_steps, settings.newton_tol)
-        return _joined(problem, trial, _NOTHING, newton)
-
-    def _grown(self, problem: Problem, state: SearchState) -> SearchModel | None:
-        """The model after a round of a likelihood that has no noise to anneal."""
-        settings, model = self.settings, state.model
-        if len(model.active) == 0 and state.failures:
-            model = self._seeded(problem, model, settings.broader**state.failures)
-        promise = settings.promise * problem.n_sharing
-        joining = self._batch(problem, state, model, promise)
-        few = _Newton(settings.growth_steps, settings.newton_tol)
-        return _joined(problem, model, joining, few)
+        worth = self._worth(problem)
+        return _joined(problem, trial, _NOTHING, self._newton(worth))
 
     def _polished(
         self, problem: Problem, state: SearchState
@@ -241,8 +241,24 @@ class BatchSearch:
         settings, model = self.settings, state.model
         promise = settings.polish_promise * self.tol * problem.n_observations
         joining = self._batch(problem, state, model, promise + self.price)
-        newton = _Newton(settings.polish_steps, settings.newton_tol, price=self.price)
-        return _joined(problem, model, joining, newton), len(joining[0])
+        worth = self._worth(problem)
+        return _joined(problem, model, joining, self._newton(worth)), len(joining[0])
+
+    def _newton(self, price: float) -> _Newton:
+        """Newton's method while functions may still join."""
+        settings = self.settings
+        steps = settings.polish_steps, settings.newton_tol
+        by_modes = settings.modes, settings.held_steps
+        return _Newton(*steps, *by_modes, price=price)
+
+    def _worth(self, problem: Problem) -> float:
+        """Nats that a function has to be worth to stay.
+
+        Functions of classes that fade in Newton's steps would stay for nothing.
+        """
+        if problem.likelihood.conjugate:
+            return self.price
+        return max(self.price, self.tol * problem.n_observations)
 
     def settled(self, problem: Problem, state: SearchState) -> SearchState:
         """The same functions after some of Newton's steps."""
@@ -272,8 +288,12 @@ class BatchSearch:
 
     def _closed(self, problem: Problem, state: SearchState) -> SearchModel | None:
         """The model with all hyperparameters at their maximum, no function joining."""
-        steps, price = self.settings.closing_steps, self.price
-        newton = _Newton(steps, self.tol, rough=False, price=price)
+        settings, worth = self.settings, self._worth(problem)
+        steps = settings.closing_steps, self.tol
+        if not problem.likelihood.conjugate:
+            steps = settings.closing_modes, settings.closing_tol
+        held = settings.held_steps
+        newton = _Newton(*steps, steps[0], held, rough=False, price=worth)
         return _joined(problem, state.model, _NOTHING, newton)
 
     def _checked(self, problem: Problem, state: SearchState) -> SearchModel | None:
@@ -284,7 +304,7 @@ class BatchSearch:
         nats = self.tol * problem.n_observations
         if problem.likelihood.conjugate:
             model, few = state.model, self.settings.few
-            newton = _Newton(self.settings.polish_steps, self.settings.newton_tol)
+            newton = self._newton(0.0)
             joining = self._batch(problem, replace(state, batch=1), model, nats)
             if len(joining[0]):
                 return _joined(problem, model, joining, newton)
@@ -294,43 +314,61 @@ class BatchSearch:
             # functions together.
             nothing = replace(model, posterior=_empty(model.posterior))
             return _joined(problem, nothing, _NOTHING, newton)
-        model, best = state.model, None
-        here = model.active, model.prior_precision, model.mean
-        before = posterior_at_mode(problem, model.likelihood, *here).log_evidence
-        least = before + nats
-        for at in self._single_actions(problem, model, nats):
-            mode = posterior_at_mode(problem, model.likelihood, *at)
-            if mode.log_evidence > least:
-                best, least = at, mode.log_evidence
-        if best is None:
+        return self._refitted(problem, state.model, nats)
+
+    def _refitted(
+        self, problem: Problem, model: SearchModel, nats: float
+    ) -> SearchModel | None:
+        """The model after all single actions that gain so much, or the best of them."""
+
+        def refit(actions: list[tuple[int, float]], *, rough: bool) -> Mode:
+            at = _after(model, actions)
+            return posterior_at_mode(problem, model.likelihood, *at, rough=rough)
+
+        least = refit([], rough=False).log_evidence + nats
+        gaining = []
+        for actions in self._single_actions(problem, model, nats):
+            in_vain = 0
+            for action in actions:
+                mode = refit([action], rough=True)
+                if abs(mode.log_evidence - least) < self.settings.roughness:
+                    mode = refit([action], rough=False)
+                if mode.log_evidence > least:
+                    gaining.append((mode.log_evidence, action, mode))
+                    in_vain = 0
+                else:
+                    in_vain += 1
+                if in_vain == self.settings.patience:
+                    break
+        if not gaining:
             return None
-        return _model_at_mode(problem, model.likelihood, *best, rough=False)
+        best = max(gaining, key=lambda one: one[0])[2]
+        together = refit([action for _, action, _ in gaining], rough=False)
+        found = together if together.log_evidence > best.log_evidence else best
+        return _model_of(problem, found)
 
     def _single_actions(
         self, problem: Problem, model: SearchModel, nats: float
-    ) -> Iterator[tuple[Indices, Array, Array]]:
-        """Functions, α and weights after single actions that may gain so much."""
+    ) -> Iterator[list[tuple[int, float]]]:
+        """Functions, and the α to which they move, that may gain so much: by kind."""
         settings, active = self.settings, model.active
         alpha, mean = model.prior_precision, model.mean
-        variances = model.posterior.variances
+        variances, promise = model.posterior.variances, settings.polish_promise * nats
         loss = 0.5 * (mean**2 / variances + np.log(alpha * variances)).sum(axis=0)
-        for place in _best(-loss, settings.checked, -settings.doubt - nats):
-            stay = np.arange(len(active)) != place
-            yield active[stay], alpha[stay], mean[:, stay]
+        leaving = _best(-loss, settings.checked, -settings.doubt - nats)
+        yield [(index, np.inf) for index in active[leaving].tolist()]
         s = np.maximum(1 - alpha * variances, TINY) / variances
         q = mean / variances
         target = problem.allowed(active, best_precision(s, q))
         gain = addition_gain(target, s, q) - addition_gain(alpha, s, q)
         gain[np.isinf(target)] = 0.0
-        for place in _best(gain, settings.checked, 0.0):
-            moved = np.arange(len(active)) == place
-            yield active, np.where(moved, target, alpha), mean
+        places = _best(gain, settings.checked, promise)
+        yield list(zip(active[places].tolist(), target[places], strict=True))
         stats = model.products.statistics(active, alpha, model.noise_precision)
         precision, gain = best_additions(stats, problem.least_precision)
         gain[active] = 0.0
-        for index in _best(gain, settings.checked, 0.0):
-            weights = np.column_stack([mean, np.zeros(len(mean))])
-            yield np.append(active, index), np.append(alpha, precision[index]), weights
+        places = _best(gain, settings.checked, promise)
+        yield list(zip(places.tolist(), precision[places], strict=True))
 
     def _batch(
         self,
@@ -387,14 +425,8 @@ def _joined(
     alpha = np.concatenate([model.prior_precision, batch[1]])
     products = model.products
     at = active, alpha, model.noise_precision
-    if not problem.likelihood.conjugate:
-        start = np.zeros((len(model.mean), len(active)))
-        start[:, : len(model.active)] = model.mean
-        given = problem, model.likelihood, active, start
-        ascent = _ascended(problem, Modes(*given, rough=newton.rough), at, newton)
-        if ascent is None or not isinstance(ascent.solution, SolutionAtMode):
-            return None
-        return _model_of(problem, ascent.solution.mode)
+    if not problem.likelihood.conjugate and not newton.noise_held:
+        return _from_mode_to_mode(problem, model, (active, alpha), newton)
     ascent = _ascended(problem, products.moments(active), at, newton)
     finer = products.finer(ascent)
     if finer is not None:
@@ -428,9 +460,62 @@ def _by_columns(problem: Problem, model: SearchModel) -> SearchModel:
     return replace(model, posterior=mode.posterior, log_evidence=evidence)
 
 
+def _from_mode_to_mode(
+    problem: Problem,
+    model: SearchModel,
+    functions: tuple[Indices, Array],
+    newton: _Newton,
+) -> SearchModel:
+    """The model whose α are best in the expansion at its own mode.
+
+    Some of Newton's steps in an expansion lead to the next mode, and so on.
+    """
+    active, alpha = functions
+    moments: ColumnMoments = model.products.moments(active)
+    likelihood, count = model.likelihood, model.products.count
+    mean = np.zeros((len(model.mean), len(active)))
+    mean[:, : len(model.active)] = model.mean
+    share, last = 1.0, np.zeros(len(active))
+    mode: Mode | None = None
+    for number in range(newton.modes):
+        price = newton.price if number else 0.0
+        held = replace(newton, steps=newton.held, price=price)
+        at = active, alpha, model.noise_precision
+        ascent = _ascended(problem, moments, at, held)
+        if ascent is None:
+            break
+        fewer, chosen = len(ascent.chosen) < len(alpha), ascent.chosen
+        step = np.log(ascent.prior_precision / alpha[chosen])
+        # Where it goes to and fro the expansion does not reach so far.
+        share *= 0.5 if step @ last[chosen] < 0 else 1.0
+        last = share * step
+        active, alpha = active[chosen], alpha[chosen] * np.exp(last)
+        at = active, alpha, ascent.solution.mean
+        mode = posterior_at_mode(problem, likelihood, *at, rough=True)
+        likelihood, mean = mode.likelihood, mode.posterior.mean
+        if not fewer and np.abs(step).max(initial=0.0) < newton.tol:
+            break
+        moments = _expansion(mode, count)
+    if mode is None or not newton.rough:
+        at = active, alpha, mean
+        mode = posterior_at_mode(problem, likelihood, *at, rough=newton.rough)
+    return _model_of(problem, mode)
+
+
+def _expansion(mode: Mode, count: float) -> Moments:
+    """The moments of the active functions in the expansion at their mode."""
+    posterior, seen = mode.posterior, mode.observations
+    root, factor = np.sqrt(posterior.prior_precision), posterior.factor
+    total = root[:, None] * (factor @ np.swapaxes(factor, 1, 2)) * root
+    gram = total - np.diag(posterior.prior_precision)
+    target = combined_by_output(posterior.mean, total)
+    squares = np.sum(seen.row_weights * seen.target**2, axis=0)
+    return Moments(gram, target, squares, count)
+
+
 def _ascended(
     problem: Problem,
-    models: ColumnModels,
+    moments: ColumnMoments,
     at: tuple[Indices, Array, Array],
     newton: _Newton,
 ) -> Ascent | None:
@@ -440,7 +525,7 @@ def _ascended(
     ceiling = None if newton.noise_held else noise_ceiling(problem.likelihood)
     try:
         return ascend(
-            models,
+            moments,
             prior_precision,
             noise_precision,
             ceiling=ceiling,
@@ -465,6 +550,21 @@ def _cooled(problem: Problem, model: SearchModel, temperature: float) -> SearchM
     ceiling = noise_ceiling(problem.likelihood)
     low = low if ceiling is None else np.minimum(low, ceiling)
     return replace(model, noise_precision=low)
+
+
+def _after(
+    model: SearchModel, actions: list[tuple[int, float]]
+) -> tuple[Indices, Array, Array]:
+    """Functions, α and weights to begin with, after functions moved to other α."""
+    alpha = dict(zip(model.active.tolist(), model.prior_precision, strict=True))
+    alpha.update(actions)
+    weights = dict(zip(model.active.tolist(), model.mean.T, strict=True))
+    inside = [index for index, one in alpha.items() if np.isfinite(one)]
+    nothing = np.zeros(len(model.mean))
+    mean = np.array([weights.get(index, nothing) for index in inside])
+    precision = np.array([alpha[index] for index in inside])
+    shape = len(inside), len(model.mean)
+    return np.array(inside, dtype=np.intp), precision, mean.reshape(shape).T
 
 
 def _best(gain: Array, most: int, least: float) -> Indices:

@@ -20,16 +20,19 @@ from relvec.evidence.base import (
     as_hyperprior,
 )
 from relvec.evidence.fixed_point import (
+    EM,
     FixedPoint,
+    Held,
+    MacKay,
+    NoiseRows,
+    Variational,
     check_noise_from,
-    noise_rows,
 )
 from relvec.evidence.maximise import Continued, Limits, maximise
 from relvec.evidence.mode import posterior_at_mode, predictor_variances
 from relvec.evidence.search import BatchSearch
 from relvec.evidence.sequential import Sequential
 from relvec.evidence.subsampling import SubsampledSearch
-from relvec.evidence.updates import EM, Held, MacKay, Variational
 from relvec.likelihoods.student_t import ScaleMixture
 from relvec.parameters import (
     as_min_vectors,
@@ -43,7 +46,7 @@ from relvec.typing import Array
 
 
 @dataclass(frozen=True)
-class Search:
+class SolverContext:
     """What a solver is told beside the problem."""
 
     tol: float = 1e-4
@@ -59,7 +62,9 @@ class Solver(Parametric, ABC):
     initial_noise_variance: float | None = None  # None for a guess
 
     @abstractmethod
-    def maximiser(self, problem: Problem, search: Search) -> EvidenceMaximiser[Any]:
+    def maximiser(
+        self, problem: Problem, context: SolverContext
+    ) -> EvidenceMaximiser[Any]:
         """The algorithm with these settings."""
 
     @property
@@ -194,31 +199,33 @@ class BottomUp(Solver):
         check_choice("init", self.init, ("projection", "bias"))
         check_count("noise_interval", self.noise_interval)
 
-    def maximiser(self, problem: Problem, search: Search) -> EvidenceMaximiser[Any]:
+    def maximiser(
+        self, problem: Problem, context: SolverContext
+    ) -> EvidenceMaximiser[Any]:
         if self.schedule == "greedy":
-            return self._single(search)
-        batches = self.batches(search)
+            return self._single(context)
+        batches = self.batches(context)
         if problem.design.held:
             return batches
-        return SubsampledSearch(batches, search.seed)
+        return SubsampledSearch(batches, context.seed)
 
-    def batches(self, search: Search) -> BatchSearch:
+    def batches(self, context: SolverContext) -> BatchSearch:
         """The search of a dictionary that is held."""
         return BatchSearch(
-            tol=search.tol,
+            tol=context.tol,
             selection=self.selection,
-            start=search.constant if self.begins_with_constant else None,
-            price=search.price,
-            seed=search.seed,
+            start=context.constant if self.begins_with_constant else None,
+            price=context.price,
+            seed=context.seed,
         )
 
-    def _single(self, search: Search) -> Sequential:
+    def _single(self, context: SolverContext) -> Sequential:
         return Sequential(
             selection=self.selection,
-            start=search.constant if self.begins_with_constant else None,
-            tol=search.tol,
+            start=context.constant if self.begins_with_constant else None,
+            tol=context.tol,
             noise_interval=self.noise_interval,
-            seed=search.seed,
+            seed=context.seed,
         )
 
     @property
@@ -343,21 +350,23 @@ class TopDown(Solver):
     def prior(self) -> Hyperprior:
         return as_hyperprior(self.hyperprior)
 
-    def maximiser(self, problem: Problem, search: Search) -> EvidenceMaximiser[Any]:
+    def maximiser(
+        self, problem: Problem, context: SolverContext
+    ) -> EvidenceMaximiser[Any]:
         update = _UPDATES[self.update]
         if self.prune is not None:
             update = replace(update, prune=self.prune)
         iteration = FixedPoint(
             update,
-            tol=search.tol,
+            tol=context.tol,
             noise_interval=self.noise_interval,
-            noise_rows=noise_rows(self.noise_from, problem, search.seed),
-            deadline=search.deadline,
+            noise_rows=NoiseRows.of(self.noise_from, problem, context.seed),
+            deadline=context.deadline,
         )
         polish = self._own_objective is None if self.polish is None else self.polish
         if not polish:
             return iteration
-        return Continued(iteration, BottomUp().batches(search))
+        return Continued(iteration, BottomUp().batches(context))
 
     def warm_start(self, n_basis: int, known: WarmStart) -> WarmStart:
         start = super().warm_start(n_basis, known)
@@ -390,8 +399,10 @@ class HeldPrior(Solver):
 
     precision: Array  # (M,) α, finite, in the units of the data
 
-    def maximiser(self, problem: Problem, search: Search) -> EvidenceMaximiser[Any]:
-        return FixedPoint(Held(), tol=search.tol)
+    def maximiser(
+        self, problem: Problem, context: SolverContext
+    ) -> EvidenceMaximiser[Any]:
+        return FixedPoint(Held(), tol=context.tol)
 
     def warm_start(self, n_basis: int, known: WarmStart) -> WarmStart:
         return replace(super().warm_start(n_basis, known), precision=self.precision)
@@ -431,7 +442,7 @@ def as_solver(solver: Any) -> Solver:
 def solved(
     problem: Problem,
     solver: Solver,
-    search: Search,
+    context: SolverContext,
     limits: Limits,
     callback: Callback | None = None,
 ) -> EvidenceFit:
@@ -439,8 +450,8 @@ def solved(
     problem = replace(problem, hyperprior=solver.prior)
     fewest = solver.min_vectors_of(problem.design.shape[1])
     limits = replace(limits, min_vectors=fewest)
-    search = replace(search, deadline=limits.deadline)
-    maximiser = solver.maximiser(problem, search)
+    context = replace(context, deadline=limits.deadline)
+    maximiser = solver.maximiser(problem, context)
     at_mode = solver.ends_at_mode
     return maximise(problem, maximiser, limits, callback, at_mode=at_mode)
 

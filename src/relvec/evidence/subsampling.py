@@ -383,7 +383,6 @@ def _with_known(part: Subproblem, known: _Known) -> Subproblem:
     begun = replace(
         part.problem,
         likelihood=whole.likelihood,
-        n_distinct=whole.design.shape[1],
         bias=None if bias is None else int(np.searchsorted(columns, bias)),
         start=whole.start.subset(columns),
         max_prior_std=None if most is None else most[columns],

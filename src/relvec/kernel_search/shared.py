@@ -36,9 +36,6 @@ class SharedSettings:
     )
     most: int = 8000  # rows that models with them are compared on; the last has all
     slack: float = 0.005  # nats per row that a wider kernel may cost
-    # Nats per row, in so many trials: narrow fits are the dear ones and rarely win.
-    much_worse: float = 0.05
-    most_worse: int = 2
     cycles: int = 8  # of steps along the gradient and a fit
     most_failures: int = 3  # fits end in other local maxima: the first is not the end
     # Quasi-Newton steps between two fits: 10 to 15 did what alternations with steps on
@@ -155,20 +152,18 @@ class WidthSearch:
         return self.along_gradient(found) if moves else found
 
     def over_widths(self) -> Trial:
-        """The best of several widths, from the middle outwards."""
+        """The widest of several widths that are about as good as the best."""
         widths = self.distances.widths(self.trials.judge.n_restarts)
-        middle = int(np.argmin(np.abs(np.log(widths / self.distances.centre))))
-        best = self.trials.of(widths[middle] * self.distances.shape)
-        for way in (widths[middle + 1 :], widths[:middle][::-1]):
-            failures = 0
-            for width in way:
-                if failures == SETTINGS.most_worse or self.trials.ended:
-                    break
-                last = self.trials.of(width * self.distances.shape)
-                worse = last.loss > best.loss + SETTINGS.much_worse
-                failures = failures + 1 if worse else 0
-                best = _preferred(best, last)
-        return best
+        from_centre = np.abs(np.log(widths / self.distances.centre))
+        found: list[Trial] = []
+        for width in widths[np.argsort(from_centre, kind="stable")]:
+            if not (found and self.trials.ended):
+                found.append(self.trials.of(width * self.distances.shape))
+        least = min(map(by_loss, found)) + SETTINGS.slack
+        return max(
+            (trial for trial in found if trial.loss <= least),
+            key=lambda trial: trial.scales[0],
+        )
 
     def along_gradient(self, best: Trial) -> Trial:
         """Steps along the gradient of the evidence and fits from nothing in turn."""
@@ -209,9 +204,3 @@ class WidthSearch:
 def by_loss(trial: Trial) -> float:
     """What the criterion says."""
     return trial.loss
-
-
-def _preferred(one: Trial, other: Trial) -> Trial:
-    """The one of less loss; if that is nearly the same, the wider."""
-    wide, narrow = (one, other) if one.scales[0] >= other.scales[0] else (other, one)
-    return narrow if narrow.loss < wide.loss - SETTINGS.slack else wide

@@ -10,7 +10,7 @@ from relvec.design import DesignMatrix
 from relvec.evidence import (
     EvidenceFit,
     Problem,
-    Search,
+    SolverContext,
     WarmStart,
     largest_predictor,
     solved,
@@ -241,7 +241,7 @@ def _searched(
 ) -> FittedModel:
     constant = 0 if spec.intercept else None
     problem = replace(problem, coupled=spec.family.coupled)
-    search = Search(spec.tol, spec.seed, spec.family.price, constant)
+    context = SolverContext(spec.tol, spec.seed, spec.family.price, constant)
     with monitor(lambda found: named.fitted(spec, found)) as callback:
-        found = solved(problem, spec.solver, search, spec.limits, callback)
+        found = solved(problem, spec.solver, context, spec.limits, callback)
     return named.fitted(spec, found)

@@ -1,4 +1,4 @@
-"""How a command ends: exit codes, and errors of one line."""
+"""Exit codes, and error messages of one line that name a remedy."""
 
 import os
 import sys
@@ -8,39 +8,39 @@ from typing import Any, NoReturn
 import rich_click as click
 
 FAILED, WRONG, FAULT, INTERRUPTED = 1, 2, 70, 130
-# By name, so that whoever sees a fault can show it.
+# Environment variable that shows the traceback of a fault.
 TRACEBACK = "RELVEC_TRACEBACK"
-_NAMED = 5  # rows, names or values that a message lists
-_BEGINNING, _END = 800, 200  # characters of a message that are kept if it has more
+_MOST_LISTED = 5  # rows, names or values in a message
+_KEPT_START, _KEPT_END = 800, 200  # characters kept of a longer message
 
 
-class Problem(click.ClickException):
-    """Wrong use or wrong data; the text names it and the remedy."""
+class CliError(click.ClickException):
+    """Wrong use or wrong data; the message names the problem and the remedy."""
 
     exit_code = WRONG
 
 
 def listed(values: Any) -> str:
-    """The first of them, and how many more there are."""
+    """Return the first few values as text, and how many more there are."""
     values = list(values)
-    shown = ", ".join(str(value) for value in values[:_NAMED])
-    more = len(values) - _NAMED
+    shown = ", ".join(str(value) for value in values[:_MOST_LISTED])
+    more = len(values) - _MOST_LISTED
     return f"{shown} and {more} more" if more > 0 else shown
 
 
 def one_line(text: str) -> str:
-    """A message to print, short though it may quote a cell of any length."""
+    """Join a message into one line, shortened in its middle if it is very long."""
     words = " ".join(text.split())
-    if len(words) > _BEGINNING + _END:
-        words = f"{words[:_BEGINNING]} … {words[-_END:]}"
+    if len(words) > _KEPT_START + _KEPT_END:
+        words = f"{words[:_KEPT_START]} … {words[-_KEPT_END:]}"
     return printable(words)
 
 
 def printable(text: str) -> str:
-    """The text without anything that a terminal would obey instead of showing it.
+    """Escape characters that a terminal would obey instead of showing them.
 
-    Names and labels may come from files of others. A character that cannot be printed
-    is written as Python writes it in a string.
+    Names and labels may come from untrusted files. Unprintable characters are written
+    as Python writes them in a string.
     """
     return "".join(
         sign if sign.isprintable() else sign.encode("unicode_escape").decode()
@@ -49,7 +49,7 @@ def printable(text: str) -> str:
 
 
 class Commands(click.RichGroup):
-    """Commands whose errors are one line on stderr, and an exit code."""
+    """Commands that end with an exit code, and with one line on stderr if they fail."""
 
     def main(  # type: ignore[override]
         self,
@@ -64,33 +64,35 @@ class Commands(click.RichGroup):
         except Exception as error:
             if os.environ.get(TRACEBACK):
                 raise
-            text, code = _told(error)
+            text, code = _message_and_code(error)
             click.echo(f"relvec: {one_line(text)}", err=True)
         sys.exit(code if isinstance(code, int) else 0)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a command; click itself would answer an interrupt with an empty line."""
+        """Run a command; click itself would print an empty line on an interrupt."""
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
             raise click.Abort from None
 
 
-def _told(error: Exception) -> tuple[str, int]:
-    """What to say of an error, and the exit code."""
-    for kinds, text, code in _KINDS:
+def _message_and_code(error: Exception) -> tuple[str, int]:
+    for kinds, message, code in _MESSAGES:
         if isinstance(error, kinds):
-            return text(error), code
-    return _of_fault(error), FAULT
+            return message(error), code
+    return (
+        f"{type(error).__name__}: {error}. This is a fault of relvec; please report it "
+        f"with what {TRACEBACK}=1 shows"
+    ), FAULT
 
 
-def _of_usage(error: Any) -> str:
+def _usage_message(error: Any) -> str:
     command = error.ctx.command_path if error.ctx else "relvec"
     text = error.format_message().rstrip(".")
     return f"{text}; {command} --help shows how it is used"
 
 
-def _of_files(error: Any) -> str:
+def _file_message(error: Any) -> str:
     if error.errno is None:
         return str(error)
     remedy = "choose a file that can be read, or a place that can be written to"
@@ -98,19 +100,12 @@ def _of_files(error: Any) -> str:
     return f"{name}{error.strerror}; {remedy}"
 
 
-def _of_fault(error: Exception) -> str:
-    return (
-        f"{type(error).__name__}: {error}. This is a fault of relvec; please report it "
-        f"with what {TRACEBACK}=1 shows"
-    )
-
-
-# What data, files, parameters and missing packages raise: the first that fits.
-_KINDS: tuple[tuple[Any, Callable[[Any], str], int], ...] = (
+# Errors of users, data, files and missing packages; the first match counts.
+_MESSAGES: tuple[tuple[Any, Callable[[Any], str], int], ...] = (
     (click.Abort, lambda _: "interrupted; no file is half-written", INTERRUPTED),
-    (click.UsageError, _of_usage, WRONG),
+    (click.UsageError, _usage_message, WRONG),
     (click.ClickException, lambda error: error.format_message(), WRONG),
     (MemoryError, lambda _: "memory is too small: --drop columns, or --stream", WRONG),
-    (OSError, _of_files, WRONG),
+    (OSError, _file_message, WRONG),
     ((ValueError, ImportError), str, WRONG),
 )

@@ -1,7 +1,7 @@
 """Fuzzing the loader of model files with atheris: only ModelFileError may come of it.
 
-python benchmarks/fuzz_model_file.py [folder for findings] [options of libFuzzer]
-python benchmarks/fuzz_model_file.py findings -max_total_time=600
+python tools/fuzz_model_file.py [folder for findings] [options of libFuzzer]
+python tools/fuzz_model_file.py findings -max_total_time=600
 
 A text is tried as it is, and with a right digest: as a text of JSON, and as changes to
 the tree of a file of tests/references/model_file_v1.
@@ -25,6 +25,7 @@ MOST_SECONDS = 5  # of one text, instrumented and on a busy machine
 
 
 def every_place(tree, path=()):
+    """Paths to all values of a tree of JSON."""
     pairs = enumerate(tree) if isinstance(tree, list) else ()
     for key, each in tree.items() if isinstance(tree, dict) else pairs:
         yield (*path, key)
@@ -32,6 +33,7 @@ def every_place(tree, path=()):
 
 
 def at(tree, path):
+    """The value at a path."""
     for step in path:
         tree = tree[step]
     return tree
@@ -45,6 +47,7 @@ PLACES = [
 
 
 def number(given):
+    """A number, perhaps one that JSON cannot write."""
     kind = given.ConsumeIntInRange(0, 3)
     if kind == 0:
         return given.ConsumeInt(8)
@@ -97,6 +100,7 @@ def changed(given):
 
 
 def one(data):
+    """Load what the fuzzer made; only ModelFileError may come of it."""
     given = atheris.FuzzedDataProvider(data)
     way = given.ConsumeIntInRange(0, 5)
     if way == 0:
@@ -121,6 +125,7 @@ def sealed(body):
 
 
 def main():
+    """Fuzz with the folder and the options of the command line."""
     warnings.simplefilter("ignore")
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else "fuzz_findings")
     folder.mkdir(exist_ok=True, parents=True)

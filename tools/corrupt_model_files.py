@@ -1,7 +1,7 @@
 """Damaged model files, killed and starved saves: every one refused, every file whole.
 
-python benchmarks/corrupt_model_files.py [accidents] [kills]
-python benchmarks/corrupt_model_files.py 100000 200
+python tools/corrupt_model_files.py [accidents] [kills]
+python tools/corrupt_model_files.py 100000 200
 """
 
 import errno
@@ -131,6 +131,7 @@ def starved():
 
 
 def main():
+    """Print what became of all accidents."""
     accidents, kills = (int(each) for each in (*sys.argv[1:], 100_000, 200)[:2])
     print(json.dumps({"accidents": refuse(accidents)}, indent=1))
     print(json.dumps({"full disks": starved()}, indent=1))

@@ -5,6 +5,8 @@ every kernel with some forms, near zero and 1000 away from it: by onnxruntime, a
 by gcc and clang, in either precision. Errors in double precision are relative to the
 sums of absolute values of a model's terms, those in single precision to the spread of
 what it predicts, as in tests/export, whose models are compared too.
+
+OPENBLAS_NUM_THREADS=1 python tools/export_equality.py --rows 500 --only mrvm1
 """
 
 import argparse
@@ -16,14 +18,15 @@ from itertools import cycle
 from pathlib import Path
 
 import numpy as np
-from markdown import table
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from export import instances
 from export.measures import rows_about, said
 from export.runners import by_c, missing, session
 
+from benchmarks.reports import table
 from relvec import LSSVR
 from relvec.export.onnx_graph import onnx_model
 from relvec.export.plan import Plan
@@ -107,10 +110,12 @@ def errors(expected, found, precision):
 
 
 def rows_of(each):
+    """The rows on which each model is compared."""
     return [one.rows for one in each]
 
 
 def batches(models, size):
+    """Lists of so many models."""
     batch = []
     for one in models:
         batch.append(one)
@@ -128,11 +133,13 @@ def read(path):
 
 
 def write(path, results):
+    """Keep what was found, if there is a file for it."""
     if path is not None:
         path.write_text(json.dumps(results))
 
 
 def main():
+    """Compare all models that are asked for, and report."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=10_000)
     parser.add_argument("--only", nargs="*", help="kinds or names of models")

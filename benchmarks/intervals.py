@@ -1,31 +1,33 @@
-"""Error bars where there are data and where there are none, by four ways to make them.
+"""Error bars and intervals: where there are no data, and what intervals cover.
 
-Every table is split by chance, and along its first principal component: rows of the
-lower 70 % are fitted, the others predicted. Beside the model's own bars ("plain") and
-those of the library stand two others, written here in a few lines: RVM* of Rasmussen
-and Quiñonero-Candela (2005), which lets a function at the row to predict join the
-model, and what is left of the prior variance beside the pivots alone.
+Every table is split by chance. For bars where there are no data it is also split along
+its first principal component: rows of the lower 70 % are fitted, the others predicted.
+Beside the model's own bars ("plain") and those of the library stand two others, written
+here in a few lines: RVM* of Rasmussen and Quiñonero-Candela (2005), which lets a
+function at the row to predict join the model, and what is left of the prior variance
+beside the pivots alone.
 """
 
-import argparse
-import sys
 import time
 import warnings
 from copy import copy
 from dataclasses import replace
 
 import numpy as np
-from learning_problems import load
-from markdown import decimals, table
-from scipy.stats import norm
-from tables_data import standardised
+from scipy.special import ndtri
 
-from relvec import RVR
+from benchmarks.harness import COVERAGE, Benchmark, negative_log_density, say
+from benchmarks.problems import load, standardised
+from benchmarks.reports import decimals, show_table
+from relvec import LSSVR, RVR
+
+# Bars where there are no data
+
 
 LOWER = 0.7  # of the first principal component, that is fitted
 SHARE = 0.75  # of the rows, that is fitted if they are drawn
-TABLES = ("boston", "abalone", "kin8nm", "ccpp")
-HEADER = ["rows", "splits", "vectors", "plain", "augmented", "RVM*", "left over"]
+BARS_TABLES = ("boston", "abalone", "kin8nm", "ccpp")
+BARS_HEADER = ["rows", "splits", "vectors", "plain", "augmented", "RVM*", "left over"]
 
 
 def wave(x, rng):
@@ -103,12 +105,11 @@ class Bars:
         return float(self.model.surroundings.amplitude[0])
 
 
-def judged(mean, variance, noise, y):
+def loss_and_coverage(mean, variance, noise, y):
     """Negative log density per row, and coverage of 90 % intervals."""
     std = np.sqrt(variance + noise)
-    z = (y - mean) / std
-    loss = 0.5 * np.log(2 * np.pi * std**2) + 0.5 * z**2
-    return float(np.mean(loss)), float(np.mean(np.abs(z) <= norm.ppf(0.95)))
+    within = np.abs(y - mean) <= ndtri(0.5 + COVERAGE / 2) * std
+    return np.mean(negative_log_density(y, mean, std)), np.mean(within)
 
 
 def time_of(model, X, times=15):
@@ -127,7 +128,7 @@ def trial(split, settings):
     bars, X, y = Bars(model, split), split.X_test, split.y_test
     mean = model.predict(X)
     ways = (bars.own, bars.augmented, bars.rvm_star, bars.left_over)
-    scores = [judged(mean, way(X), bars.noise, y) for way in ways]
+    scores = [loss_and_coverage(mean, way(X), bars.noise, y) for way in ways]
     best = 0.5 * np.log(2 * np.pi * np.e * np.mean((y - mean) ** 2))
     many = np.resize(X, (2000, X.shape[1]))
     plain = copy(model)
@@ -136,14 +137,14 @@ def trial(split, settings):
     return len(model.relevance_), scores, best, ratio
 
 
-def outcomes(names, seeds, settings):
+def bars_outcomes(names, seeds, settings):
     """A row of the table for each data set and kind of split."""
     for name in names:
         found = {}
         for seed in seeds:
             for kind, split in parts(name, seed):
                 found.setdefault(kind, []).append(trial(split, settings))
-                print(name, kind, seed, file=sys.stderr)
+                say(f"{name} {kind} {seed}")
         for kind, trials in found.items():
             vectors, scores, best, ratio = zip(*trials, strict=True)
             means = np.mean(np.array(scores), axis=0)
@@ -158,19 +159,93 @@ def outcomes(names, seeds, settings):
             ]
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--only", nargs="*", default=["gap", *TABLES])
-    parser.add_argument("--splits", type=int, default=20)
-    parser.add_argument("--first", type=int, default=100, help="seed of the first")
-    parser.add_argument("--gamma", default="learn")
-    arguments = parser.parse_args()
-    warnings.simplefilter("ignore")
-    seeds = range(arguments.first, arguments.first + arguments.splits)
-    header = [*HEADER, "best constant bar", "times as long"]
+# What intervals cover
+
+COVERAGE_TABLES = ("boston", "abalone", "ccpp", "kin8nm")
+MODELS = {
+    "RVR, plain": RVR(uncertainty="plain"),
+    "RVR, augmented": RVR(uncertainty="augmented"),
+    "LSSVR": LSSVR(method="cholesky", rank=500, tune="loo"),
+}
+COVERAGE_HEADER = ["rows", "model", "splits", "own", "width", "loo", "width"]
+
+
+def split_of(name, seed):
+    X, y = load(name)
+    order = np.random.default_rng(seed).permutation(len(X))
+    cut = int(SHARE * len(X))
+    return standardised(X, y, order[:cut], order[cut:])
+
+
+def shares_within(model, split, coverage):
+    """Share of the targets within, and median width, of both kinds of intervals."""
+    for calibration in (None, "loo"):
+        lower, upper = model.predict_interval(split.X_test, coverage, calibration)
+        inside = (lower <= split.y_test) & (split.y_test <= upper)
+        yield np.mean(inside), np.median(upper - lower) / split.y_test.std()
+
+
+def coverage_outcomes(options):
+    """A row of the table for each data set and model."""
+    for name in options.only:
+        for title in options.models:
+            found = []
+            for seed in range(options.first, options.first + options.splits):
+                split = split_of(name, seed)
+                model = MODELS[title].fit(split.X, split.y)
+                found.append(list(shares_within(model, split, options.coverage)))
+                say(f"{name} {title} {seed} {found[-1]}")
+            (own, wide), (loo, wide_loo) = np.mean(found, axis=0)
+            spread = np.std(found, axis=0)[:, 0]
+            cells = f"{own:.1%} ± {spread[0]:.1%}", f"{loo:.1%} ± {spread[1]:.1%}"
+            widths = f"{wide:.2f}", f"{wide_loo:.2f}"
+            yield [name, title, len(found), cells[0], widths[0], cells[1], widths[1]]
+
+
+def run_bars(options):
+    seeds = range(options.first, options.first + options.splits)
+    header = [*BARS_HEADER, "best constant bar", "times as long"]
     print("Nats per row, means over splits; coverage of 90 % intervals in brackets.\n")
-    print(table(header, outcomes(arguments.only, seeds, {"gamma": arguments.gamma})))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        rows = list(bars_outcomes(options.only, seeds, {"gamma": options.gamma}))
+    show_table("Error bars where there are no data", header, rows)
 
 
-if __name__ == "__main__":
-    main()
+def run_coverage(options):
+    print("Means over splits, ± a standard deviation of one.\n")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        rows = list(coverage_outcomes(options))
+    show_table("Coverage of intervals", COVERAGE_HEADER, rows)
+
+
+def bars_options(parser):
+    add = parser.add_argument
+    add("--only", nargs="*", default=["gap", *BARS_TABLES], help="problems")
+    add("--splits", type=int, default=20, help="of each")
+    add("--first", type=int, default=100, help="seed of the first")
+    add("--gamma", default="learn", help="of the Gaussian kernel")
+
+
+def coverage_options(parser):
+    add = parser.add_argument
+    add("--only", nargs="*", default=COVERAGE_TABLES, help="tables")
+    add("--models", nargs="*", default=list(MODELS), help="by name")
+    add("--splits", type=int, default=20, help="of each")
+    add("--first", type=int, default=200, help="seed of the first")
+    add("--coverage", type=float, default=0.9, help="of intervals")
+
+
+BENCHMARKS = {
+    "error_bars": Benchmark(
+        "bars where there are data and where there are none, made in four ways",
+        run_bars,
+        bars_options,
+    ),
+    "coverage": Benchmark(
+        "what intervals cover, with and without calibration by rows left out",
+        run_coverage,
+        coverage_options,
+    ),
+}
