@@ -291,7 +291,7 @@ def uses_expanded_squares(centres: AnyArray) -> bool:
 def matmul(operand: Expression, matrix: Array) -> Expression:
     """Multiply (…, k) by a constant matrix (k, m).
 
-    What is linear in the row before it is made one with the matrix: a model of linear
+    What is linear in the row before it is merged into the matrix: a model of linear
     functions is a single product, however many functions it has, and large constants
     that would cancel are added up here.
     """

@@ -315,8 +315,8 @@ def scikit_learn_kernel(kernel: Any, pairs: KernelInputs) -> Expression:
     theirs = type(kernel).__module__.startswith("sklearn.gaussian_process.")
     if not theirs or name not in _SCIKIT_LEARN_KERNELS:
         raise ExportError(
-            f"{kernel!r} is not one of the kernels of Gaussian processes that can be "
-            "written down: use one of relvec.kernels, or ship the model by joblib"
+            f"kernel {kernel!r} has no known formula, so it cannot be exported: use a "
+            "kernel of relvec.kernels, or save the model by joblib"
         )
     return _SCIKIT_LEARN_KERNELS[name](kernel, pairs)
 

@@ -333,7 +333,7 @@ class Matern(Radial):
     width : float or array of float, optional
         σ = √2·ℓ instead, the width of eq. 6.1.1.2.1 in [1]_.
     columns : sequence of int or bool, slice, optional
-        The features that the kernel sees; all by default.
+        The features that the kernel uses; all by default.
 
     Notes
     -----
@@ -401,7 +401,7 @@ class Gaussian(Radial):
     width : float or array of float, optional
         r = √2·ℓ instead, as in exp(−‖x − z‖²/r²) [1]_.
     columns : sequence of int or bool, slice, optional
-        The features that the kernel sees; all by default.
+        The features that the kernel uses; all by default.
 
     References
     ----------
@@ -449,7 +449,7 @@ class InverseMultiquadric(Radial):
     width : float or array of float, optional
         √2·ℓ, instead of ``length_scale``.
     columns : sequence of int or bool, slice, optional
-        The features that the kernel sees; all by default.
+        The features that the kernel uses; all by default.
 
     Examples
     --------
@@ -490,7 +490,7 @@ class RationalQuadratic(Radial):
     width : float or array of float, optional
         √2·ℓ, instead of ``length_scale``.
     columns : sequence of int or bool, slice, optional
-        The features that the kernel sees; all by default.
+        The features that the kernel uses; all by default.
 
     Examples
     --------

@@ -181,7 +181,7 @@ class EPProbit(MultinomialProbit):
     """The multinomial probit by EP; ``cavity`` (N,) holds the cavity variances of η."""
 
     cavity: Array | float = 0.0
-    _asked: list["_Question"] = field(default_factory=list, init=False, repr=False)
+    _cached: list["_CachedRows"] = field(default_factory=list, init=False, repr=False)
 
     @property
     def ep(self) -> "EPProbit":
@@ -203,7 +203,7 @@ class EPProbit(MultinomialProbit):
 
     def with_cavity(self, cavity: Array) -> "EPProbit":
         other = replace(self, cavity=cavity)
-        other._asked[:] = self._asked
+        other._cached[:] = self._cached
         return other
 
     def rescaled(self, scale: float | Array) -> "EPProbit":
@@ -211,7 +211,7 @@ class EPProbit(MultinomialProbit):
         return EPProbit(self.coding)
 
     def _rows(self, y: Array, eta: Array, sample_weight: Array) -> CavityRows:
-        last = self._asked[0] if self._asked and self._asked[0].y is y else None
+        last = self._cached[0] if self._cached and self._cached[0].y is y else None
         if last and last.eta is eta and last.cavity is self.cavity:
             return last.rows
         cavity = np.broadcast_to(self.cavity, len(eta))
@@ -221,12 +221,12 @@ class EPProbit(MultinomialProbit):
             rows = last.rows.moved(eta, cavity, pull)
         else:
             rows = CavityRows.at(Comparisons.of(self.coding, y), eta, cavity, pull)
-        self._asked[:] = [_Question(y, eta, self.cavity, rows)]
+        self._cached[:] = [_CachedRows(y, eta, self.cavity, rows)]
         return rows
 
 
 @dataclass(frozen=True, eq=False)
-class _Question:
+class _CachedRows:
     """Arguments and result of the last call."""
 
     y: Array

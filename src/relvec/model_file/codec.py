@@ -116,7 +116,7 @@ def read_numbers(dtype: Any, shape: Any, order: Any, data: Any) -> AnyArray:
     try:
         content = base64.b64decode(data, validate=True)
     except ValueError:
-        raise ModelFileError("an array's data are no base64") from None
+        raise ModelFileError("an array's data are not base64") from None
     if len(content) != n_bytes:
         raise ModelFileError("an array's data end too early")
     if kind.kind == "b" and content.translate(None, b"\x00\x01"):
@@ -395,7 +395,7 @@ class Codec:
             items = [_scalar(item) for item in array.ravel().tolist()]
             return {"type": "objects", "shape": list(array.shape), "items": items}
         raise ModelFileError(
-            f"an array of type {array.dtype} has no place in a model file: use "
+            f"an array of type {array.dtype} cannot be saved in a model file: use "
             f"numbers or strings, {_OTHERWISE}"
         )
 
@@ -429,4 +429,4 @@ def _refused(value: Any) -> str:
             f"{name} is a function or class of yours, which no model file can hold: "
             f"use a kernel of relvec.kernels, {_OTHERWISE}"
         )
-    return f"a {name} has no place in a model file: leave it out, {_OTHERWISE}"
+    return f"a {name} cannot be saved in a model file: leave it out, {_OTHERWISE}"

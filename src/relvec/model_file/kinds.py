@@ -101,7 +101,7 @@ def _dual_fields(spread: DualVariance) -> dict[str, Any]:
     """Omit the factor, which is made again when it is needed."""
     system = spread.system
     if not np.array_equal(system.functions.centres, system.rows):
-        msg = "error bars of functions that are not centred on rows have no place here"
+        msg = "error bars of functions that are not centred on rows cannot be saved"
         raise ModelFileError(msg)
     return {
         "kernel": system.functions.kernel,
@@ -124,7 +124,7 @@ def _pruned_fields(pruned: Pruned) -> dict[str, Any]:
     """Save the keys in order, each as a number of eight bytes."""
     known = sorted(key for key in pruned.keys if key != _CONSTANT)
     if any(not isinstance(centre, bytes) for _, centre in known):
-        raise ModelFileError("functions of objects have no place in a model file")
+        raise ModelFileError("functions of objects cannot be saved in a model file")
     return {
         "kernels": pruned.kernels,
         "constant": _CONSTANT in pruned.keys,
@@ -147,7 +147,7 @@ def _made_pruned(kernels: Any, constant: Any, groups: Any, keys: Any) -> Pruned:
 def _check_keys(groups: AnyArray, keys: AnyArray) -> None:
     known = getattr(groups, "dtype", None), getattr(keys, "dtype", None)
     if known != (np.int64, np.uint64) or groups.ndim != 1 or groups.shape != keys.shape:
-        raise ModelFileError("the keys of pruned functions are not as they should be")
+        raise ModelFileError("the keys of pruned functions are malformed")
     if len(keys) > _MOST_PRUNED:
         raise ModelFileError(f"it has more than {_MOST_PRUNED:,} pruned functions")
 

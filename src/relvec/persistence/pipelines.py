@@ -66,7 +66,7 @@ def _pipeline(steps: Any) -> Pipeline:
         raise ModelFileError("two steps of a pipeline have the same name")
     for _, step in named[:-1]:
         if not (_transforms(step) or _is_passed(step)):
-            raise ModelFileError("a step of a pipeline is no transformer")
+            raise ModelFileError("a step of a pipeline is not a transformer")
     return Pipeline(named)
 
 
@@ -200,8 +200,8 @@ def _kind_of(columns: Any) -> Any:
 def _frozen(one: Any) -> Any:
     if isinstance(one, str):
         if one not in _WORDS:
-            raise ModelFileError(f"{one!r} is no transformer")
+            raise ModelFileError(f"{one!r} is not a transformer")
         return one
     if not _transforms(one):
-        raise ModelFileError("a part of columns is no transformer")
+        raise ModelFileError("a part of columns is not a transformer")
     return FrozenEstimator(one)
