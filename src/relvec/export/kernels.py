@@ -145,8 +145,7 @@ class KernelInputs:
     def _centres_from_origin(self) -> Array:
         """Centres relative to the origin, not scaled: (n, d).
 
-        Not by way of the features as they were given, far from zero perhaps, where
-        digits would be lost that a scaler has saved.
+        Undoing the scaling first would lose digits if features are far from zero.
         """
         assert self.centres is not None
         return self.centres * self.scaling.scale + (self.scaling.shift - self.origin)
@@ -176,7 +175,7 @@ class KernelInputs:
 def origin_near(centres: Array) -> Array:
     """A point among centres (n, d) that single precision represents exactly.
 
-    Zero, where it is among them already.
+    It is zero if zero is among the centres already.
     """
     if len(centres) == 0:
         return np.zeros(centres.shape[1])

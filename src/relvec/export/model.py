@@ -235,7 +235,8 @@ _LEAST = 1e-3
 def rows_to_try(model: Any, count: int, further: float = 1.0) -> Array:
     """Rows near the centres of a model, non-negative if all centres are.
 
-    Kernels of counts know no others. They may be so many times further out.
+    Kernels of counts accept no negative numbers. ``further`` multiplies the distance of
+    rows from their mean.
     """
     rows, centres = trial_rows(model, count), known_places(model)
     if further != 1 and rows.dtype != object:

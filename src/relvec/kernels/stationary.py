@@ -65,8 +65,8 @@ def _of_expanded_squares(
 ) -> Array:
     """The same from ‖x‖² − 2xᵀz + ‖z‖², in blocks of rows after the product.
 
-    The product is one of all: of a few rows at a time, with many features, most of its
-    time goes into rearranging Z.
+    All rows are multiplied at once: with many features and few rows, most of the time
+    of a product goes into rearranging Z.
     """
     values = np.matmul(X, Z.T)
     step = max(1, _CACHED_ENTRIES // len(Z))

@@ -14,8 +14,8 @@ from relvec.typing import AnyArray, Array
 class PseudoObservations:
     """Targets t̂ with precision B = diag(row_weights)·noise_precision, per output.
 
-    The precision is kept in two factors because a Gaussian likelihood moves only the
-    second: weighted Gram matrices then survive every change of the noise.
+    The precision has two factors because a Gaussian likelihood changes only the second:
+    weighted Gram matrices stay valid when the noise changes.
     """
 
     target: Array  # (N, K)
@@ -39,8 +39,8 @@ class Likelihood(Protocol):
     def conjugate(self) -> bool:
         """Whether the pseudo-observations are the data, whatever η is.
 
-        Then gains are exact and statistics can be updated; otherwise every change
-        of the model is refitted by Newton's method and confirmed by its evidence.
+        If so, gains are exact and statistics can be updated. Otherwise every change of
+        the model is refitted by Newton's method and confirmed by its evidence.
         """
 
     @property
@@ -66,7 +66,7 @@ class Likelihood(Protocol):
     def rescaled(self, scale: float | Array) -> "Likelihood":
         """The likelihood for targets multiplied by ``scale``, without caches.
 
-        The targets of each output may have their own, (K,), where η has one.
+        Each output may have its own scale, (K,), if η has one for each.
         """
 
     @property
@@ -282,7 +282,7 @@ def log_of_own(probabilities: Array, scores: Array) -> Array:
 class HeldObservations(ClassLikelihood):
     """The quadratic expansion of another likelihood at one point, up to a constant.
 
-    Its targets are y, each known to one output or to all.
+    Its targets are y; each row belongs to one output or to all.
     """
 
     belongs: Array  # (N, K) of zeros and ones, or (N, 1) where outputs share all rows

@@ -107,7 +107,7 @@ def gaussian_noise(
 ) -> Gaussian:
     """Interpret ``noise_variance``: "estimate" or a number.
 
-    An estimate may have an initial value.
+    ``initial`` is the value that an estimate starts from.
     """
     check_noise_variance(noise_variance)
     if isinstance(noise_variance, str):

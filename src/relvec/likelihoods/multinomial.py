@@ -56,8 +56,8 @@ _DRAWS = 256
 class MultinomialProbit(ClassLikelihood):
     """y (N, outputs) are rows of the coding, one row for each class.
 
-    A coding by contrasts leaves out what all classes have in common; that by the unit
-    matrix has an output for each class, for those who give each a prior of its own.
+    A coding by contrasts omits what all classes have in common. The identity matrix as
+    coding has an output for each class, for models that give each class its own prior.
     """
 
     coding: Array  # (K, outputs), orthonormal columns
@@ -105,7 +105,7 @@ class MultinomialProbit(ClassLikelihood):
     def probabilities(self, mean: Array, spread: Array) -> Array:
         """P(class) (N, K) for outputs with these moments.
 
-        That is their variances (N, outputs), or covariances (N, outputs, outputs).
+        ``spread`` holds variances (N, outputs), or covariances (N, outputs, outputs).
         """
         C = self.coding
         if spread.ndim == 3:
@@ -147,8 +147,8 @@ def class_probabilities(mean: Array, variance: Array) -> Array:
 def _averaged_probabilities(coding: Array, mean: Array, covariance: Array) -> Array:
     """P(class) (N, K) for correlated outputs.
 
-    What variance all directions have in common is integrated as that of independent
-    outputs is; points are drawn for the rest.
+    The variance that all directions share is integrated like that of independent
+    outputs; the rest is averaged over points.
     """
     common = common_variance(covariance)[:, None]
     rest = covariance - common[:, None] * np.eye(covariance.shape[1])
@@ -167,7 +167,8 @@ def _averaged_probabilities(coding: Array, mean: Array, covariance: Array) -> Ar
 def coupled_rule(n_classes: int) -> Rule:
     """Points and weights for averages over correlated outputs.
 
-    What two contrasts do not have in common is along one direction.
+    With three classes, the part that two contrasts do not share lies along one
+    direction.
     """
     return along_first(2) if n_classes == 3 else scattered(n_classes - 1, _DRAWS)
 

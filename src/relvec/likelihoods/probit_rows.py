@@ -31,8 +31,8 @@ _OUT_OF_REACH = 100.0
 class Comparisons:
     """Compare each row's class with all classes, from outputs ζ: η = ζCᵀ.
 
-    Differences are η_own − η_j; the row's own class, which is no rival of itself, is
-    put out of reach.
+    Differences are η_own − η_j. The difference of a row's class to itself is set so
+    large that it has no effect.
     """
 
     coding: Array  # (K, outputs) C
@@ -131,8 +131,8 @@ class ProbitRows:
     def precision(self) -> Array:
         """−∂²log Z/∂ζ², averaged over outputs (N,).
 
-        With M = diag(s) − DᵀD by differences, the trace is ΣMⱼⱼ + 1ᵀM1: what outputs
-        leave out of η, its mean, is not seen by differences.
+        With M = diag(s) − DᵀD by differences, the trace is ΣMⱼⱼ + 1ᵀM1, as differences
+        do not depend on the mean of η, which outputs omit.
         """
         s, D = self.integrals.slopes, self.integrals.deviations
         squares = np.einsum("nqj,nqj->n", D, D)
@@ -163,8 +163,8 @@ class ProbitRows:
 class CavityRows:
     """F and its derivatives by the posterior mean ζ.
 
-    A row that counts for less than one has taken less than itself out of its cavity:
-    ``pull`` is v times that share, and stands for v but in log Ẑ.
+    If a row's weight is below one, its cavity lacks only that share of the row:
+    ``pull`` is v times the share, and replaces v except in log Ẑ.
     """
 
     eta: Array  # (N, outputs) ζ

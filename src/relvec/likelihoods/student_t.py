@@ -65,7 +65,7 @@ def central_quantile(
 def _half_width(level: float, variance: Array, scale: float, nu: float) -> Array:
     """Use Newton's method: beyond the mean the distribution function is concave.
 
-    So steps from below stay below, and rise.
+    Newton's steps from below therefore increase and stay below.
     """
     log_weights, tau = _rule(nu)
     weights = np.exp(log_weights)
@@ -109,8 +109,9 @@ _LEAST_SCALE = 1e-2
 class StudentT(NoiseLikelihood):
     """y = η + ε with √noise_precision·ε from Student's t distribution.
 
-    Pseudo-observations are those of the bound that touches at η: its precisions are not
-    negative, which minus the second derivatives of a row far off are, and no smaller.
+    Pseudo-observations are those of the bound that touches at η. Their precisions are
+    positive and as large as possible, whereas minus the second derivative is negative
+    for outliers.
     """
 
     noise_precision: Array  # (K,)
@@ -130,7 +131,7 @@ class StudentT(NoiseLikelihood):
     ) -> "StudentT":
         """Initial noise, to be estimated, as large as the targets (N, K).
 
-        By their median absolute value, of which outliers have no part.
+        Use the median absolute value, which outliers hardly change.
         """
         middle = [_typical_magnitude(one, sample_weight) for one in y.T]
         scale = _TO_STD * np.array(middle)
@@ -234,9 +235,9 @@ class ScaleMixture(ClassLikelihood):
     def log_normaliser(self, sample_weight: Array) -> float:
         """Σv times the terms that Gaussian noise does not have.
 
-        The latter with the weights v·u/ū, as repetitions, and the noise precision βū.
-        It does not depend on β if the distribution of the scales of rows, of which u is
-        the mean, is what stays: then it is Σv(½E[log u/ū] − KL) of that distribution.
+        Gaussian noise has the precision βū and row weights v·u/ū. The result does not
+        depend on β if the distribution of row scales, whose mean is u, is kept: then it
+        is Σv(½E[log u/ū] − KL) of that distribution.
         """
         scales, beta = self.row_scales, self.bounded.noise_precision
         _, mean = self.relative_scales(sample_weight)

@@ -195,9 +195,9 @@ def write_whole(path: Path, content: bytes) -> None:
 def whole_file(path: Path) -> Iterator[BinaryIO]:
     """Write to a temporary file on the same disk, then move it into place.
 
-    Whatever happens meanwhile, there is the old file or the new one. After a process
-    was killed a temporary file may be left, whose name begins with a dot. A link stays
-    one; hard links are parted, and a file that is read-only is replaced.
+    At any moment there is either the old file or the new one. If the process is killed,
+    a temporary file may remain, whose name begins with a dot. A symbolic link stays
+    one; hard links are separated, and a read-only file is replaced.
     """
     given = os.fsdecode(path)
     place = os.path.realpath(given)

@@ -207,7 +207,8 @@ def of_file(text: bytes) -> Any:
 def self_test_error(path: Path) -> float:
     """Largest error of a file's model on the rows in the file.
 
-    It is relative to the largest value of an output, and not limited as for ``load``.
+    It is relative to the largest value of an output, and any size is accepted, unlike
+    in ``load``.
     """
     try:
         return max(_tried(read_limited(path))[1].values())

@@ -107,7 +107,7 @@ def _columns(transformer: Any) -> Mapping[str, Any]:
 def _kept(original: Any, fitted: Any, places: list[int]) -> Any:
     """Keep a string, which scikit-learn replaces by a transformer when it fits.
 
-    One that has no columns was not fitted.
+    A transformer without columns was not fitted.
     """
     if isinstance(original, str):
         return original
