@@ -555,7 +555,7 @@ PSORAKIS_RIVALS = {
 # the published splits, as these papers print them.
 UCI_METHODS = {
     "PBP": "Hernández-Lobato and Adams (2015)",
-    "MC dropout": "Gal and Ghahramani (2016), the repository's longer training",
+    "MC dropout": "Gal and Ghahramani (2016), more epochs as in their repository",
     "deep ensembles": "Lakshminarayanan, Pritzel and Blundell (2017)",
     "NGBoost": "Duan et al. (2020)",
 }
