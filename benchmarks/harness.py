@@ -40,7 +40,7 @@ class Benchmark:
     run: Callable[[Any], None]
     add_options: Callable[[Any], None] = lambda parser: None
     threads: int | None = None  # unless --threads is given
-    keeps_outcomes: bool = False
+    keeps_fits: bool = False  # one by one, in a ledger
 
 
 # Threads and the machine

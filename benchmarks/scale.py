@@ -497,6 +497,6 @@ BENCHMARKS = {
         "time and memory against rows, beside SVR, fastrvm and Nystroem",
         run,
         add_options,
-        keeps_outcomes=True,
+        keeps_fits=True,
     )
 }

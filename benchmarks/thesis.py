@@ -562,7 +562,7 @@ BENCHMARKS = {
         run_partitions,
         partition_options,
         threads=1,
-        keeps_outcomes=True,
+        keeps_fits=True,
     ),
     "pumadyn": Benchmark(
         "Matérn kernels beside the Gaussian, tables of Ben-Shimon's chapter 6",
