@@ -45,9 +45,9 @@ def growth_problem(rows):
 
 
 def measure_growth(ledger, options):
-    """Runs of so many rows, drawn by chance."""
+    """Fits of each number of rows, drawn by chance."""
     X, y = load(GROWTH_TABLE)
-    relvec = for_numbers(options.limit_seconds)[0]
+    ours = for_numbers(options.limit_seconds)[0]
     for rows in options.rows:
         for seed in range(options.splits):
             key = section("growth", options), growth_problem(rows), RELVEC, seed
@@ -56,8 +56,8 @@ def measure_growth(ledger, options):
             chosen = np.random.default_rng(seed).permutation(len(y))[:rows]
             # All 40 000 rows may be fitted, so that no error is asked for.
             split = standardised(X, y, chosen, chosen)
-            warm_up(relvec.make(WARM_UP_ROWS), split)
-            ledger.measure(key, fit_of(relvec), split, by_search)
+            warm_up(ours.make(WARM_UP_ROWS), split)
+            ledger.measure(key, fit_of(ours), split, by_search)
 
 
 def show_growth(ledger, options):
@@ -116,13 +116,13 @@ def cases(options):
 
 def measure_noise(ledger, options):
     """Runs of each function, size and level of noise."""
-    relvec = for_numbers(options.limit_seconds)[0]
+    ours = for_numbers(options.limit_seconds)[0]
     for case, key in cases(options):
         if key in ledger.runs:
             continue
         split, noise = draw_smooth(*case)
-        warm_up(relvec.make(WARM_UP_ROWS), split)
-        ledger.measure(key, fit_of(relvec), split, judge_of(noise))
+        warm_up(ours.make(WARM_UP_ROWS), split)
+        ledger.measure(key, fit_of(ours), split, judge_of(noise))
 
 
 def judge_of(noise):

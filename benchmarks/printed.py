@@ -230,7 +230,8 @@ CLASSES = {
 }
 
 MORE_VECTORS = 1.3  # times as many as printed are still as sparse
-# Of the basic model on the pumadyn family, beside which the others of a draw are seen.
+# The thesis prints nothing of the basic model on the pumadyn family; it is run so that
+# the others of a draw can be compared with it.
 NOTHING = 6 * (math.nan,)
 
 
