@@ -16,8 +16,7 @@ from functools import cached_property
 
 import numpy as np
 
-from relvec.evidence.moments import Moments, Solution
-from relvec.evidence.newton import Ascent, ascend
+from relvec.evidence.newton import Ascent, Moments, Solution, ascend
 from relvec.kernel_learning.bound import WeightBound
 from relvec.likelihoods import PseudoObservations
 from relvec.typing import Array
