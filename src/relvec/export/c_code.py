@@ -87,7 +87,7 @@ Index = tuple[str, ...]
 class CFunction:
     """The body of a function, its constants, and what memory both take.
 
-    ``same`` tells whether rows are of the type of its arithmetic.
+    ``same`` says whether rows have the type of the arithmetic.
     """
 
     def __init__(

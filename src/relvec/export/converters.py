@@ -23,9 +23,9 @@ _OF_CLASSES = {
 def register_converters() -> None:
     """Teach skl2onnx to convert relvec's estimators, alone or in pipelines.
 
-    ``skl2onnx.to_onnx`` then converts them with all its options; of a regression
-    ``options={RVR: {"return_std": True}}`` adds the standard deviation, noise included.
-    Where classes are voted for, votes take the place of probabilities.
+    ``skl2onnx.to_onnx`` then converts them with all its options. For regression,
+    ``options={RVR: {"return_std": True}}`` adds the standard deviation with the noise.
+    If classes are chosen by votes, votes replace probabilities.
 
     Examples
     --------

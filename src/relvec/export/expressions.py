@@ -8,6 +8,7 @@ the result is a constant, computed once in double precision.
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -170,8 +171,8 @@ def _neutral_removed(op: str, operands: list[Expression]) -> Expression | None:
 def _combined_constants(op: str, operands: list[Expression]) -> Expression | None:
     """Merge successive constants, or a factor into a matrix.
 
-    What would cancel is added up in double precision, whatever the target's is. And
-    runtimes that join a factor to a matrix themselves may do so in single precision.
+    Terms that would cancel are added in double precision, whatever the target's
+    precision. Runtimes that merge a factor into a matrix may do so in single precision.
     """
     if op == "add":
         return _sum_with_constant_last(*operands)
@@ -214,19 +215,12 @@ def _with_rank(operand: Expression, rank: int) -> Expression:
     return operand
 
 
-def exp(operand: Expression) -> Expression:
-    """Exponential of each element."""
-    return elementwise("exp", operand)
-
-
-def log(operand: Expression) -> Expression:
-    """Logarithm of each element."""
-    return elementwise("log", operand)
-
-
-def sqrt(operand: Expression) -> Expression:
-    """Square root of each element."""
-    return elementwise("sqrt", operand)
+exp = partial(elementwise, "exp")
+log = partial(elementwise, "log")
+sqrt = partial(elementwise, "sqrt")
+maximum = partial(elementwise, "maximum")
+minimum = partial(elementwise, "minimum")
+if_negative = partial(elementwise, "if_negative")
 
 
 def power(operand: Expression, exponent: float) -> Expression:
@@ -237,21 +231,6 @@ def power(operand: Expression, exponent: float) -> Expression:
 def square(operand: Expression) -> Expression:
     """Square of each element."""
     return operand * operand
-
-
-def maximum(operand: Expression, least: Any) -> Expression:
-    """The larger of two values, element by element."""
-    return elementwise("maximum", operand, least)
-
-
-def minimum(operand: Expression, most: Any) -> Expression:
-    """The smaller of two values, element by element."""
-    return elementwise("minimum", operand, most)
-
-
-def if_negative(sign: Expression, below: Any, above: Any) -> Expression:
-    """Choose between two values by the sign of another."""
-    return elementwise("if_negative", sign, below, above)
 
 
 def polynomial(t: Expression, coefficients: Any) -> Expression:
@@ -271,7 +250,7 @@ def named(name: str, value: Expression, *by: Expression) -> Expression:
 def economized_polynomial(coefficients: AnyArray, kind: type) -> Array:
     """The polynomial of least degree that has all digits of a number type.
 
-    Beyond them, the polynomials of Chebyshev say of every degree what it brings.
+    In Chebyshev polynomials, each coefficient bounds what its degree contributes.
     """
     chebyshev = np.polynomial.chebyshev
     series = chebyshev.poly2cheb(coefficients[::-1])
@@ -302,8 +281,8 @@ def squared_distances(operand: Expression, centres: Array) -> Expression:
 def uses_expanded_squares(centres: AnyArray) -> bool:
     """Whether to compute ‖x‖² − 2xᵀz + ‖z‖² by products of whole matrices.
 
-    Differences of all rows and centres would be many times as large as either. Where
-    few features are seen, or centres are far out, they have more digits.
+    Differences of all rows and centres would need much more memory. With few features
+    or distant centres differences are used, as they are more accurate.
     """
     many = centres.shape[1] > _MANY_FEATURES
     return bool(many and np.max(np.sum(centres**2, axis=1)) < _SMALL_SQUARE)
@@ -312,9 +291,9 @@ def uses_expanded_squares(centres: AnyArray) -> bool:
 def matmul(operand: Expression, matrix: Array) -> Expression:
     """Multiply (…, k) by a constant matrix (k, m).
 
-    What is linear in the row before it is made one with the matrix: a model of linear
-    functions is a single product, however many functions it has, and large constants
-    that would cancel are added up here.
+    Linear functions of the row are merged into the matrix: a model of linear functions
+    is a single product, however many functions it has, and large constants that would
+    cancel are added here.
     """
     if operand.is_constant:
         return constant(operand.number @ matrix)

@@ -7,13 +7,12 @@ model is merged into the length scales of the kernel.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import singledispatch
 from typing import Any
 
 import numpy as np
 from scipy.special import gammaln
 
-from relvec.basis import Basis, Group
+from relvec.basis import Basis
 from relvec.estimators.kernels import Pairwise
 from relvec.export.expressions import (
     ExportError,
@@ -146,8 +145,7 @@ class KernelInputs:
     def _centres_from_origin(self) -> Array:
         """Centres relative to the origin, not scaled: (n, d).
 
-        Not by way of the features as they were given, far from zero perhaps, where
-        digits would be lost that a scaler has saved.
+        Undoing the scaling first would lose digits if features are far from zero.
         """
         assert self.centres is not None
         return self.centres * self.scaling.scale + (self.scaling.shift - self.origin)
@@ -177,7 +175,7 @@ class KernelInputs:
 def origin_near(centres: Array) -> Array:
     """A point among centres (n, d) that single precision represents exactly.
 
-    Zero, where it is among them already.
+    It is zero if zero is among the centres already.
     """
     if len(centres) == 0:
         return np.zeros(centres.shape[1])
@@ -197,73 +195,35 @@ _LARGEST_RATE = 1e30  # within the range of single precision
 
 def values(kernel: Any, pairs: KernelInputs) -> Expression:
     """k(x, z) (n,) for every centre."""
-    _check_ours(kernel)
-    return _values(kernel, pairs.selected(getattr(kernel, "columns", None)))
+    return _formula(_FORMULAS, kernel)(
+        kernel, pairs.selected(getattr(kernel, "columns", None))
+    )
 
 
 def radial_profile(kernel: Radial, squares: Expression) -> Expression:
     """f(s) of a radial kernel for scaled squared distances s."""
-    _check_ours(kernel)
-    return _profile(kernel, squares)
+    return _formula(_PROFILES, kernel)(kernel, squares)
 
 
-def _check_ours(kernel: Any) -> None:
-    """Refuse derived kernels, whose formula may differ."""
-    if not type(kernel).__module__.startswith("relvec."):
-        raise ExportError(
-            f"kernel {kernel!r} is not one whose formula is known, so it cannot be "
-            "exported: use a kernel of relvec.kernels, or ship the model by joblib"
-        )
-
-
-@singledispatch
-def _values(kernel: Any, pairs: KernelInputs) -> Expression:
+def _formula(formulas: dict[Any, Any], kernel: Any) -> Any:
+    """The formula of a kernel; derived kernels are refused, as theirs may differ."""
+    if type(kernel).__module__.startswith("relvec."):
+        for cls in type(kernel).__mro__:
+            if cls in formulas:
+                return formulas[cls]
     raise ExportError(
-        f"kernel {kernel!r} has no formula, so it cannot be exported: use another of "
-        "relvec.kernels, or ship the model by joblib"
+        f"kernel {kernel!r} has no known formula, so it cannot be exported: use a "
+        "kernel of relvec.kernels, or save the model by joblib"
     )
 
 
-@_values.register
-def _(kernel: Checked, pairs: KernelInputs) -> Expression:
-    return values(kernel.function, pairs)
-
-
-@_values.register
-def _(kernel: Radial, pairs: KernelInputs) -> Expression:
+def _radial(kernel: Radial, pairs: KernelInputs) -> Expression:
     # The square root magnifies errors near zero.
     rough = isinstance(kernel, Matern) and kernel.nu < 1
-    return _profile(kernel, pairs.squares(kernel.scale, exact=rough))
+    return radial_profile(kernel, pairs.squares(kernel.scale, exact=rough))
 
 
-@singledispatch
-def _profile(kernel: Any, squares: Expression) -> Expression:
-    """f(s) of a radial kernel."""
-    name = type(kernel).__name__
-    raise ExportError(
-        f"{name} is a kernel of one's own, whose formula an export does not know: use "
-        "one of relvec.kernels, or ship the model by joblib"
-    )
-
-
-@_profile.register
-def _(kernel: Gaussian, squares: Expression) -> Expression:
-    return exp(squares * -0.5)
-
-
-@_profile.register
-def _(kernel: InverseMultiquadric, squares: Expression) -> Expression:
-    return power(squares + float(kernel.offset), -0.5)
-
-
-@_profile.register
-def _(kernel: RationalQuadratic, squares: Expression) -> Expression:
-    alpha = float(kernel.alpha)
-    return power(squares * (0.5 / alpha) + 1.0, -alpha)
-
-
-@_profile.register
-def _(kernel: Matern, squares: Expression) -> Expression:
+def _matern(kernel: Matern, squares: Expression) -> Expression:
     nu = float(kernel.nu)
     if np.isinf(nu):
         return exp(squares * -0.5)
@@ -309,8 +269,7 @@ def _integration_range(nu: float) -> tuple[float, float]:
     return float(kept[0]), float(kept[-1])
 
 
-@_values.register
-def _(kernel: Taper, pairs: KernelInputs) -> Expression:
+def _taper(kernel: Taper, pairs: KernelInputs) -> Expression:
     u = sqrt(pairs.squares(kernel.support, exact=True))
     least = TAPERS[kernel.taper].least(pairs.n_features)
     exponent = least if kernel.exponent is None else float(kernel.exponent)
@@ -318,73 +277,29 @@ def _(kernel: Taper, pairs: KernelInputs) -> Expression:
     return tapered * (u * exponent + 1.0) if kernel.taper == "smooth" else tapered
 
 
-@_values.register
-def _(kernel: CompactMatern, pairs: KernelInputs) -> Expression:
+def _compact_matern(kernel: CompactMatern, pairs: KernelInputs) -> Expression:
     taper = Taper(kernel.support, kernel.exponent, kernel.taper)
     smooth = Matern(kernel.length_scale, kernel.nu, width=kernel.width)
     return values(smooth, pairs) * values(taper, pairs)
 
 
-@_values.register
-def _(kernel: Laplacian, pairs: KernelInputs) -> Expression:
-    scaled = pairs.differences(kernel.length_scale)
-    return exp(-elementwise("absolute", scaled).sum())
-
-
-@_values.register
-def _(kernel: Periodic, pairs: KernelInputs) -> Expression:
+def _periodic(kernel: Periodic, pairs: KernelInputs) -> Expression:
     half_turns = pairs.cycles(np.asarray(kernel.period)) * np.pi
     chords = elementwise("sin", half_turns) * (1 / np.asarray(kernel.length_scale))
     return exp(square(chords).sum() * -2.0)
 
 
-@_values.register
-def _(kernel: Constant, pairs: KernelInputs) -> Expression:
-    n_centres = 1 if pairs.centres is None else len(pairs.centres)
-    return constant(np.full(n_centres, float(kernel.value)))
+def _affine_product(kernel: Polynomial | Sigmoid, pairs: KernelInputs) -> Expression:
+    return pairs.products() * float(kernel.gamma) + float(kernel.coef0)
 
 
-@_values.register
-def _(kernel: Linear, pairs: KernelInputs) -> Expression:
-    return pairs.products()
-
-
-@_values.register
-def _(kernel: Polynomial, pairs: KernelInputs) -> Expression:
-    sums = pairs.products() * float(kernel.gamma) + float(kernel.coef0)
-    return power(sums, float(kernel.degree))
-
-
-@_values.register
-def _(kernel: Sigmoid, pairs: KernelInputs) -> Expression:
-    sums = pairs.products() * float(kernel.gamma) + float(kernel.coef0)
-    return elementwise("tanh", sums)
-
-
-@_values.register
-def _(kernel: Scaled, pairs: KernelInputs) -> Expression:
-    return values(kernel.kernel, pairs) * float(kernel.factor)
-
-
-@_values.register
-def _(kernel: Sum, pairs: KernelInputs) -> Expression:
-    return values(kernel.left, pairs) + values(kernel.right, pairs)
-
-
-@_values.register
-def _(kernel: Product, pairs: KernelInputs) -> Expression:
-    return values(kernel.left, pairs) * values(kernel.right, pairs)
-
-
-@_values.register
-def _(kernel: Mixture, pairs: KernelInputs) -> Expression:
+def _mixture(kernel: Mixture, pairs: KernelInputs) -> Expression:
     each = zip(kernel.kernels, kernel.weights, strict=True)
     parts = [values(one, pairs) * float(weight) for one, weight in each]
     return sum(parts[1:], start=parts[0])
 
 
-@_values.register
-def _(kernel: Pairwise, pairs: KernelInputs) -> Expression:
+def _pairwise(kernel: Pairwise, pairs: KernelInputs) -> Expression:
     x, z = pairs.scaled_row().expand_dims(0), pairs.scaled_centres()
     if kernel.name == "cosine":
         lengths = sqrt(square(x).sum() * square(z).sum())
@@ -393,19 +308,14 @@ def _(kernel: Pairwise, pairs: KernelInputs) -> Expression:
     return exp(distances * -kernel.gamma) if kernel.name == "chi2" else -distances
 
 
-@_values.register
-def _(kernel: GaussianProcessKernel, pairs: KernelInputs) -> Expression:
-    return scikit_learn_kernel(kernel.kernel, pairs)
-
-
 def scikit_learn_kernel(kernel: Any, pairs: KernelInputs) -> Expression:
     """Values of a kernel of ``sklearn.gaussian_process``."""
     name = type(kernel).__name__
     theirs = type(kernel).__module__.startswith("sklearn.gaussian_process.")
     if not theirs or name not in _SCIKIT_LEARN_KERNELS:
         raise ExportError(
-            f"{kernel!r} is not one of the kernels of Gaussian processes that can be "
-            "written down: use one of relvec.kernels, or ship the model by joblib"
+            f"kernel {kernel!r} has no known formula, so it cannot be exported: use a "
+            "kernel of relvec.kernels, or save the model by joblib"
         )
     return _SCIKIT_LEARN_KERNELS[name](kernel, pairs)
 
@@ -440,6 +350,36 @@ _SCIKIT_LEARN_KERNELS: dict[str, Callable[[Any, KernelInputs], Expression]] = {
         scikit_learn_kernel(k.kernel, pairs), k.exponent
     ),
 }
+_PROFILES: dict[type[Any], Callable[[Any, Expression], Expression]] = {
+    Gaussian: lambda k, squares: exp(squares * -0.5),
+    InverseMultiquadric: lambda k, squares: power(squares + float(k.offset), -0.5),
+    RationalQuadratic: lambda k, squares: power(
+        squares * (0.5 / float(k.alpha)) + 1.0, -float(k.alpha)
+    ),
+    Matern: _matern,
+}
+_FORMULAS: dict[type[Any], Callable[[Any, KernelInputs], Expression]] = {
+    Checked: lambda k, pairs: values(k.function, pairs),
+    Radial: _radial,
+    Taper: _taper,
+    CompactMatern: _compact_matern,
+    Laplacian: lambda k, pairs: exp(
+        -elementwise("absolute", pairs.differences(k.length_scale)).sum()
+    ),
+    Periodic: _periodic,
+    Constant: lambda k, pairs: constant(
+        np.full(1 if pairs.centres is None else len(pairs.centres), float(k.value))
+    ),
+    Linear: lambda k, pairs: pairs.products(),
+    Polynomial: lambda k, pairs: power(_affine_product(k, pairs), float(k.degree)),
+    Sigmoid: lambda k, pairs: elementwise("tanh", _affine_product(k, pairs)),
+    Scaled: lambda k, pairs: values(k.kernel, pairs) * float(k.factor),
+    Sum: lambda k, pairs: values(k.left, pairs) + values(k.right, pairs),
+    Product: lambda k, pairs: values(k.left, pairs) * values(k.right, pairs),
+    Mixture: _mixture,
+    Pairwise: _pairwise,
+    GaussianProcessKernel: lambda k, pairs: scikit_learn_kernel(k.kernel, pairs),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -468,24 +408,15 @@ class FunctionValues:
         return square(self.times(matrix)).sum()
 
 
-@singledispatch
 def _of_group(group: Any, pairs: KernelInputs) -> Expression:
-    raise ExportError(f"functions of type {type(group).__name__} cannot be exported")
-
-
-@_of_group.register
-def _(group: Group, pairs: KernelInputs) -> Expression:
+    if isinstance(group, PerCentreScale):
+        inputs = pairs.with_centres(group.centres).selected(group.kernel.columns)
+        return radial_profile(group.kernel, inputs.squares(group.scales))
     if isinstance(group.kernel, Columns):
         return pairs.selected(group.centres).scaled_row()
     if group.centres.dtype == object:
         raise ExportError(
-            "the model is one of objects, which only its own kernel understands: ship "
-            "it by joblib"
+            "the rows of the model are objects, which only its own kernel can read: "
+            "save it by joblib"
         )
     return values(group.kernel, pairs.with_centres(group.centres))
-
-
-@_of_group.register
-def _(group: PerCentreScale, pairs: KernelInputs) -> Expression:
-    scaled_row = pairs.with_centres(group.centres).selected(group.kernel.columns)
-    return radial_profile(group.kernel, scaled_row.squares(group.scales))

@@ -1,7 +1,7 @@
 """A fitted model as expressions: latent mean and variance, and the model's outputs."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import singledispatch
 from typing import Any
 
 import numpy as np
@@ -114,12 +114,24 @@ class Latent:
     functions: FunctionValues
     pairs: KernelInputs
     model: Any
-    unknown: AugmentedMoments | None = None  # far from the data
+    augmented: AugmentedMoments | None = None
 
     @property
     def variance(self) -> Expression:
         """(K,), or (1,) if all outputs share it."""
-        return _variance(self.model, self)
+        if isinstance(self.model, LeastSquaresModel):
+            return _least_squares_variance(self.model, self)
+        if self.coupled:
+            covariance = self.covariance
+            diagonal = [covariance[k][k] for k in range(len(covariance))]
+            return concatenate([one.expand_dims(0) for one in diagonal])
+        posterior = self.model.posterior
+        own = posterior.whitener[: len(posterior.factor)]
+        each = [self.functions.squares(one.T).expand_dims(0) for one in own]
+        known = concatenate(each)
+        if len(own) < len(posterior.whitener):
+            known = known * posterior.proportions
+        return known if self.augmented is None else self.augmented.variance(known)
 
     @property
     def coupled(self) -> bool:
@@ -132,78 +144,43 @@ class Latent:
         posterior = self.model.posterior
         n_outputs, size = posterior.mean.shape
         whitener = posterior.whitener[0].reshape(n_outputs * size, n_outputs, size)
-        turned = [self.functions.times(whitener[:, k].T) for k in range(n_outputs)]
-        found = [[(one * two).sum() for two in turned] for one in turned]
-        if self.unknown is None:
+        each = [self.functions.times(whitener[:, k].T) for k in range(n_outputs)]
+        found = [[(one * two).sum() for two in each] for one in each]
+        if self.augmented is None:
             return found
         own = concatenate([found[k][k].expand_dims(0) for k in range(n_outputs)])
-        wider = self.unknown.variance(own)
+        variance = self.augmented.variance(own)
         for k in range(n_outputs):
-            found[k][k] = wider.take([k]).sum()
+            found[k][k] = variance.take([k]).sum()
         return found
 
 
-@singledispatch
-def latent(model: Any, pairs: KernelInputs) -> Latent:
+def latent(model: FittedModel | LeastSquaresModel, pairs: KernelInputs) -> Latent:
     """Latent values of a model at a row."""
-    raise ExportError(f"{type(model).__name__} cannot be exported")
-
-
-@latent.register
-def _(model: FittedModel, pairs: KernelInputs) -> Latent:
     functions = FunctionValues.of(model.basis, pairs)
+    if isinstance(model, LeastSquaresModel):
+        mean = functions.times(model.coefficients) + model.bias
+        return Latent(mean, functions, pairs, model)
     mean = functions.times(model.posterior.mean.T) + model.offset
     if model.surroundings is None:
         return Latent(mean, functions, pairs, model)
-    unknown = AugmentedMoments.of(model.surroundings, functions, pairs)
-    return Latent(unknown.mean(mean), functions, pairs, model, unknown)
+    augmented = AugmentedMoments.of(model.surroundings, functions, pairs)
+    return Latent(augmented.mean(mean), functions, pairs, model, augmented)
 
 
-@latent.register
-def _(model: LeastSquaresModel, pairs: KernelInputs) -> Latent:
-    functions = FunctionValues.of(model.basis, pairs)
-    mean = functions.times(model.coefficients) + model.bias
-    return Latent(mean, functions, pairs, model)
+def _least_squares_variance(model: LeastSquaresModel, of: Latent) -> Expression:
+    if isinstance(model.spread, DualVariance):
+        return _dual_variance(model.spread, of) * model.scale
+    if isinstance(model.spread, RidgeVariance):
+        return _ridge_variance(model.spread, of) * model.scale
+    raise ExportError(
+        "the model has no error bars, as its kernel matrix is not positive "
+        "definite: export its mean"
+    )
 
 
-@singledispatch
-def _variance(model: Any, of: Latent) -> Expression:
-    raise ExportError(f"{type(model).__name__} has no error bars to export")
-
-
-@_variance.register
-def _(model: FittedModel, of: Latent) -> Expression:
-    posterior = model.posterior
-    if of.coupled:
-        covariance = of.covariance
-        return concatenate(
-            [covariance[k][k].expand_dims(0) for k in range(len(covariance))]
-        )
-    own = posterior.whitener[: len(posterior.factor)]
-    known = concatenate([of.functions.squares(one.T).expand_dims(0) for one in own])
-    if len(own) < len(posterior.whitener):
-        known = known * posterior.proportions
-    return known if of.unknown is None else of.unknown.variance(known)
-
-
-@_variance.register
-def _(model: LeastSquaresModel, of: Latent) -> Expression:
-    if model.spread is None:
-        raise ExportError(
-            "the model has no error bars, as its kernel matrix is not positive "
-            "definite: export its mean"
-        )
-    return _spread(model.spread, of) * model.scale
-
-
-@singledispatch
-def _spread(spread: Any, of: Latent) -> Expression:
-    raise ExportError(f"{type(spread).__name__} cannot be exported")
-
-
-@_spread.register
-def _(spread: DualVariance, of: Latent) -> Expression:
-    """As ``DualVariance.variance`` has it."""
+def _dual_variance(spread: DualVariance, of: Latent) -> Expression:
+    """Compute what ``DualVariance.variance`` computes."""
     t, system = spread.scales[0], spread.system
     half = spread.factor.half_solved(np.asfortranarray(np.diag(system.root)))
     functions, order = _functions_of(of, system.functions)
@@ -215,9 +192,8 @@ def _(spread: DualVariance, of: Latent) -> Expression:
     return maximum(found, 0.0)
 
 
-@_spread.register
-def _(spread: RidgeVariance, of: Latent) -> Expression:
-    """As ``RidgeVariance.variance`` has it."""
+def _ridge_variance(spread: RidgeVariance, of: Latent) -> Expression:
+    """Compute what ``RidgeVariance.variance`` computes."""
     pivots = spread.pivots
     if len(pivots) == 0:
         return constant(np.array([spread.constant / spread.C]))
@@ -225,27 +201,25 @@ def _(spread: RidgeVariance, of: Latent) -> Expression:
     functions, order = _functions_of(of, group)
     features = functions.times(pivots.whitener.T[order])
     itself = values(pivots.kernel, of.pairs.with_row())
-    left = maximum(itself - square(features).sum().expand_dims(0), 0.0)
-    turned = functions.times((pivots.whitener.T @ spread.half)[order])
-    leverage = square(turned - spread.mean @ spread.half).sum().expand_dims(0)
-    return left + (leverage + spread.constant) * (1 / spread.C)
+    residual = maximum(itself - square(features).sum().expand_dims(0), 0.0)
+    projected = functions.times((pivots.whitener.T @ spread.half)[order])
+    leverage = square(projected - spread.mean @ spread.half).sum().expand_dims(0)
+    return residual + (leverage + spread.constant) * (1 / spread.C)
 
 
 def _functions_of(of: Latent, group: Any) -> tuple[FunctionValues, Indices]:
-    """Values of a group's functions, shared with the model if these are the same.
+    """Values of a group's functions, and the order of its matrices' rows for them.
 
-    And their order, by which the rows of a matrix are brought into that of the former.
+    The model's own functions are used if they are the same in another order.
     """
     own = of.model.basis.groups[0].centres
-    if own.shape != group.centres.shape:
-        basis = Basis((group,), bias=False)
-        return FunctionValues.of(basis, of.pairs), np.arange(len(group))
-    order = np.empty(len(own), dtype=np.intp)
-    order[_lexicographic(own)] = _lexicographic(group.centres)
-    if not np.array_equal(own, group.centres[order]):
-        basis = Basis((group,), bias=False)
-        return FunctionValues.of(basis, of.pairs), np.arange(len(group))
-    return of.functions, order
+    if own.shape == group.centres.shape:
+        order = np.empty(len(own), dtype=np.intp)
+        order[_lexicographic(own)] = _lexicographic(group.centres)
+        if np.array_equal(own, group.centres[order]):
+            return of.functions, order
+    functions = FunctionValues.of(Basis((group,), bias=False), of.pairs)
+    return functions, np.arange(len(group))
 
 
 def _lexicographic(centres: AnyArray) -> Indices:
@@ -261,7 +235,8 @@ _LEAST = 1e-3
 def rows_to_try(model: Any, count: int, further: float = 1.0) -> Array:
     """Rows near the centres of a model, non-negative if all centres are.
 
-    Kernels of counts know no others. They may be so many times further out.
+    Kernels of counts accept no negative numbers. ``further`` multiplies the distance of
+    rows from their mean.
     """
     rows, centres = trial_rows(model, count), known_places(model)
     if further != 1 and rows.dtype != object:
@@ -278,41 +253,36 @@ _FURTHER = (1.0, 10.0, 1000.0)
 Outputs = dict[str, Expression]
 
 
-@singledispatch
 def outputs(model: Any, pairs: KernelInputs, *, std: bool) -> Outputs:
     """Outputs of a model at a row, by name."""
-    raise ExportError(f"{type(model).__name__} cannot be exported")
+    if isinstance(model, IndependentModel):
+        each = [outputs(one, pairs, std=std) for one in model.models]
+        return {name: concatenate([one[name] for one in each]) for name in each[0]}
+    if isinstance(model, PairwiseModel):
+        models = [latent(one, pairs) for one in model.models]
+        return _coupled_outputs(model.coupling, models)
+    for cls in type(model.family).__mro__:
+        if cls in _NUMBERS:
+            return _number_outputs(_NUMBERS[cls], latent(model, pairs), std)
+        if cls in _CLASSES:
+            return {"probabilities": _CLASSES[cls](model.family, latent(model, pairs))}
+    raise ExportError(
+        f"targets of type {type(model.family).__name__} cannot be exported"
+    )
 
 
-@outputs.register(FittedModel)
-@outputs.register(LeastSquaresModel)
-def _(model: Any, pairs: KernelInputs, *, std: bool) -> Outputs:
-    return _family_outputs(model.family, latent(model, pairs), std=std)
+Moments = tuple[Expression, Callable[[], Expression]]  # the mean, and the variance
 
 
-@outputs.register
-def _(model: PairwiseModel, pairs: KernelInputs, *, std: bool) -> Outputs:
-    each = [latent(one, pairs) for one in model.models]
-    return _coupled_outputs(model.coupling, model.models, each)
+def _number_outputs(
+    moments: Callable[[Any, Latent], Moments], of: Latent, std: bool
+) -> Outputs:
+    mean, variance = moments(of.model.family, of)
+    return {"mean": mean, "std": sqrt(variance())} if std else {"mean": mean}
 
 
-@outputs.register
-def _(model: IndependentModel, pairs: KernelInputs, *, std: bool) -> Outputs:
-    each = [outputs(one, pairs, std=std) for one in model.models]
-    return {name: concatenate([one[name] for one in each]) for name in each[0]}
-
-
-@singledispatch
-def _family_outputs(family: Any, of: Latent, *, std: bool) -> Outputs:
-    raise ExportError(f"targets of type {type(family).__name__} cannot be exported")
-
-
-@_family_outputs.register(Regression)
-@_family_outputs.register(RobustRegression)
-def _(family: Any, of: Latent, *, std: bool) -> Outputs:
-    if not std:
-        return {"mean": of.mean}
-    return {"mean": of.mean, "std": sqrt(of.variance + _noise(of))}
+def _real(family: Any, of: Latent) -> Moments:
+    return of.mean, lambda: of.variance + _noise(of)
 
 
 def _noise(of: Latent) -> Any:
@@ -323,39 +293,29 @@ def _noise(of: Latent) -> Any:
     return exp(-latent(found, of.pairs).mean) * found.family.factor
 
 
-@_family_outputs.register
-def _(family: Counts, of: Latent, *, std: bool) -> Outputs:
+def _counts(family: Counts, of: Latent) -> Moments:
     rate = exp(of.mean)
-    if not std:
-        return {"mean": rate}
-    total = rate + (of.variance + family.dispersion) * square(rate)
-    return {"mean": rate, "std": sqrt(total)}
+    return rate, lambda: rate + (of.variance + family.dispersion) * square(rate)
 
 
-@_family_outputs.register
-def _(family: RealTargets, of: Latent, *, std: bool) -> Outputs:
-    if not std:
-        return {"mean": of.mean}
-    wider = variance_factor(family.degrees_of_freedom)
-    total = (of.variance + float(family.noise_variance)) * wider
-    return {"mean": of.mean, "std": sqrt(total)}
+def _least_squares_targets(family: RealTargets, of: Latent) -> Moments:
+    factor = variance_factor(family.degrees_of_freedom)
+    noise = float(family.noise_variance)
+    return of.mean, lambda: (of.variance + noise) * factor
 
 
-@_family_outputs.register
-def _(family: SignedClasses, of: Latent, *, std: bool) -> Outputs:
+def _signed_classes(family: SignedClasses, of: Latent) -> Expression:
     values = of.mean
     if values.shape == (1,):
         values = matmul(values, np.array([[0.0, 1.0]]))
-    return {"probabilities": softmax(values * (2 / family.link_variance))}
+    return softmax(values * (2 / family.link_variance))
 
 
-@_family_outputs.register
-def _(family: TwoClasses, of: Latent, *, std: bool) -> Outputs:
-    return {"probabilities": averaged_sigmoid(of.mean, of.variance, family.doubt)}
+def _two_classes(family: TwoClasses, of: Latent) -> Expression:
+    return averaged_sigmoid(of.mean, of.variance, family.doubt)
 
 
-@_family_outputs.register
-def _(family: Probit, of: Latent, *, std: bool) -> Outputs:
+def _contrasts(family: Probit, of: Latent) -> Expression:
     coding = family.likelihood.coding
     if of.coupled:
         p = probit_with_covariance(of.mean, of.covariance, coding)
@@ -363,19 +323,41 @@ def _(family: Probit, of: Latent, *, std: bool) -> Outputs:
         # All contrasts have the same variance, and so do differences of classes.
         shared = of.variance.sum().expand_dims(0) * (1 / of.variance.shape[0])
         p = _probit(matmul(of.mean, coding.T), shared, grid_size(1.0))
-    return {"probabilities": normalised(mixed_with_priors(p, family.doubt))}
+    return normalised(mixed_with_priors(p, family.doubt))
 
 
-@_family_outputs.register
-def _(family: ClassWiseProbit, of: Latent, *, std: bool) -> Outputs:
+def _class_wise(family: ClassWiseProbit, of: Latent) -> Expression:
     p = _probit(of.mean, of.variance, grid_size(_largest_ratio(of.model)))
-    return {"probabilities": normalised(mixed_with_priors(p, family.doubt))}
+    return normalised(mixed_with_priors(p, family.doubt))
 
 
-@_family_outputs.register
-def _(family: PluggedIn, of: Latent, *, std: bool) -> Outputs:
+def _plug_in(family: PluggedIn, of: Latent) -> Expression:
     p = _probit(of.mean, constant(np.zeros(1)), grid_size(1.0))
-    return {"probabilities": normalised(mixed_with_priors(p, family.doubt))}
+    return normalised(mixed_with_priors(p, family.doubt))
+
+
+def _logit(family: Logit, of: Latent) -> Expression:
+    if of.coupled:
+        p = softmax_with_covariance(of.mean, of.covariance)
+    else:
+        p = softmax_with_variances(of.mean, of.variance)
+    return normalised(mixed_with_priors(p, family.doubt))
+
+
+_NUMBERS: dict[type[Any], Callable[[Any, Latent], Moments]] = {
+    RealTargets: _least_squares_targets,
+    Regression: _real,
+    RobustRegression: _real,
+    Counts: _counts,
+}
+_CLASSES: dict[type[Any], Callable[[Any, Latent], Expression]] = {
+    SignedClasses: _signed_classes,
+    TwoClasses: _two_classes,
+    Probit: _contrasts,
+    ClassWiseProbit: _class_wise,
+    PluggedIn: _plug_in,
+    Logit: _logit,
+}
 
 
 def _probit(mean: Expression, variance: Expression, n_nodes: int) -> Expression:
@@ -395,62 +377,21 @@ def _largest_ratio(model: FittedModel) -> float:
     return _MARGIN * ratio
 
 
-@_family_outputs.register
-def _(family: Logit, of: Latent, *, std: bool) -> Outputs:
-    if of.coupled:
-        p = softmax_with_covariance(of.mean, of.covariance)
-    else:
-        p = softmax_with_variances(of.mean, of.variance)
-    return {"probabilities": normalised(mixed_with_priors(p, family.doubt))}
-
-
-@singledispatch
-def _coupled_outputs(coupling: Any, models: Any, each: list[Latent]) -> Outputs:
-    raise ExportError(f"{type(coupling).__name__} cannot be exported")
-
-
-@_coupled_outputs.register
-def _(coupling: Rest, models: Any, each: list[Latent]) -> Outputs:
-    return {"probabilities": softmax(_log_second(models, each))}
-
-
-@_coupled_outputs.register
-def _(coupling: Pairs, models: Any, each: list[Latent]) -> Outputs:
-    p = [
-        averaged_sigmoid(of.mean, of.variance, one.family.doubt)
-        for one, of in zip(models, each, strict=True)
-    ]
-    return {"probabilities": couple_pairs(p, len(coupling.labels))}
-
-
-@_coupled_outputs.register
-def _(coupling: VotingPairs, models: Any, each: list[Latent]) -> Outputs:
-    odds = _log_second(models, each) - _log_first(models, each)
-    return {"votes": votes(odds, len(coupling.labels))}
-
-
-def _log_second(models: Any, each: list[Latent]) -> Expression:
-    """log P (M,) of the second class of every binary model."""
-    mean, variance = _stacked_moments(each)
-    return log_mixed_with_priors(
-        log_averaged_sigmoid(mean, variance), _prior_mixtures(models), 1
-    )
-
-
-def _log_first(models: Any, each: list[Latent]) -> Expression:
-    mean, variance = _stacked_moments(each)
-    return log_mixed_with_priors(
-        log_averaged_sigmoid(-mean, variance), _prior_mixtures(models), 0
-    )
-
-
-def _stacked_moments(each: list[Latent]) -> tuple[Expression, Expression]:
-    """Means and variances (M,) of several models."""
-    return (
-        concatenate([of.mean for of in each]),
-        concatenate([of.variance for of in each]),
-    )
-
-
-def _prior_mixtures(models: Any) -> list[Any]:
-    return [getattr(one.family, "doubt", None) for one in models]
+def _coupled_outputs(coupling: Any, each: list[Latent]) -> Outputs:
+    """Outputs of several binary models together."""
+    priors = [getattr(of.model.family, "doubt", None) for of in each]
+    if type(coupling) is Pairs:
+        p = [
+            averaged_sigmoid(of.mean, of.variance, prior)
+            for of, prior in zip(each, priors, strict=True)
+        ]
+        return {"probabilities": couple_pairs(p, len(coupling.labels))}
+    mean = concatenate([of.mean for of in each])
+    variance = concatenate([of.variance for of in each])
+    second = log_mixed_with_priors(log_averaged_sigmoid(mean, variance), priors, 1)
+    if isinstance(coupling, Rest):
+        return {"probabilities": softmax(second)}
+    if not isinstance(coupling, VotingPairs):
+        raise ExportError(f"{type(coupling).__name__} cannot be exported")
+    first = log_mixed_with_priors(log_averaged_sigmoid(-mean, variance), priors, 0)
+    return {"votes": votes(second - first, len(coupling.labels))}

@@ -144,7 +144,8 @@ class Graph:
     def _operand(self, part: Expression, whole: Expression) -> str:
         """Return a name; repeat a scalar factor along the last axis.
 
-        onnxruntime joins such numbers to products of matrices, in single precision.
+        onnxruntime would merge such a factor into a product of matrices in single
+        precision.
         """
         alone = whole.op == "multiply" and part.is_constant and not part.shape
         if alone and whole.shape and self.kind is not np.float32:

@@ -128,8 +128,8 @@ def _check_labels(labels: AnyArray) -> None:
     large = kind == "u" and int(labels.max()) > np.iinfo(np.int64).max
     if large or not (kind in "biuf" or words):
         raise ExportError(
-            f"labels such as {labels[-1]!r} cannot be written down: use text, numbers "
-            "or truth values for classes"
+            f"labels such as {labels[-1]!r} cannot be written to a file: use text, "
+            "numbers or booleans for classes"
         )
     _check_text(labels if words else ())
 
@@ -139,7 +139,7 @@ def _check_text(words: Any) -> None:
         try:
             str(word).encode()
         except UnicodeEncodeError:
-            msg = f"{word!r} is no text that can be written to a file"
+            msg = f"{word!r} cannot be written to a file as text"
             raise ExportError(msg) from None
 
 
@@ -159,8 +159,8 @@ def scaling_by(step: Any, n_features: int) -> FeatureScaling:
     if type(step) is MinMaxScaler and not step.clip:
         return FeatureScaling(-step.min_ / step.scale_, 1 / step.scale_)
     raise ExportError(
-        f"{type(step).__name__} cannot be made one with the model, as StandardScaler, "
-        "RobustScaler, MaxAbsScaler and MinMaxScaler can: export the estimator alone, "
+        f"{type(step).__name__} cannot be merged into the model; StandardScaler, "
+        "RobustScaler, MaxAbsScaler and MinMaxScaler can. Export the estimator alone, "
         "or convert the pipeline by skl2onnx after relvec.export.register_converters()"
     )
 
@@ -269,7 +269,7 @@ def _check_output(subject: ExportedModel, output: str) -> None:
         )
     if output == "proba" and not subject.has_probabilities:
         raise ExportError(
-            "votes are no probabilities: use output='auto' for the votes, or fit with "
+            "votes are not probabilities: use output='auto' for the votes, or fit with "
             "multi_class='ovo'"
         )
 

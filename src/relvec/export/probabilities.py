@@ -258,8 +258,8 @@ def half_points(n_outputs: int) -> Array:
 def couple_pairs(p: list[Expression], n_classes: int) -> Expression:
     """P (K,) from those of all pairs, as in ``relvec.modelling.coupling``.
 
-    With Q of its quadratic form, p is proportional to the solution of (Q + 11ᵀ)p = 1:
-    Q is singular where pairs agree, and the sum is not.
+    With Q of its quadratic form, p is proportional to the solution of (Q + 11ᵀ)p = 1. Q
+    is singular if pairs agree; the sum is not.
     """
     both = concatenate([*p, constant(np.zeros(1))])
     places = np.full((n_classes, n_classes), 2 * len(p))

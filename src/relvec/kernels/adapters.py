@@ -82,7 +82,7 @@ class CallableKernel(KernelFunction):
         itself by ``positive_definite``, ``compact``, ``diagonal`` and
         ``requires_vector_input`` is believed; its answers are checked.
     columns : sequence of int or bool, slice, optional
-        The features that the kernel sees; all by default.
+        The features that the kernel uses; all by default.
 
     Notes
     -----
@@ -216,7 +216,7 @@ class GaussianProcessKernel(KernelFunction):
         It has ``diag``, ``theta`` and ``hyperparameters``. Its parameters are reached
         as ``kernel__length_scale``.
     columns : sequence of int or bool, slice, optional
-        The features that the kernel sees; all by default.
+        The features that the kernel uses; all by default.
 
     Notes
     -----

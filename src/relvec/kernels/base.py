@@ -247,7 +247,7 @@ class KernelFunction(Parametric, ABC):
     Parameters
     ----------
     columns : sequence of int or bool, slice, optional
-        The features that the kernel sees; all by default.
+        The features that the kernel uses; all by default.
     """
 
     columns: Any = field(default=None, kw_only=True)

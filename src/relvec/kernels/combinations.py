@@ -20,7 +20,7 @@ class Scaled(KernelFunction):
     kernel : KernelFunction
     factor : float, default=1.0
     columns : sequence of int or bool, slice, optional
-        The features that the kernel sees; all by default.
+        The features that the kernel uses; all by default.
 
     Examples
     --------
@@ -99,7 +99,7 @@ class Sum(_Pair):
     ----------
     left, right : KernelFunction
     columns : sequence of int or bool, slice, optional
-        The features that both kernels see; all by default.
+        The features that both kernels use; all by default.
 
     Examples
     --------
@@ -146,7 +146,7 @@ class Product(_Pair):
     left, right : KernelFunction
         If one is compact, the other is evaluated only where that does not vanish.
     columns : sequence of int or bool, slice, optional
-        The features that both kernels see; all by default.
+        The features that both kernels use; all by default.
 
     Examples
     --------

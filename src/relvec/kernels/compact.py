@@ -101,7 +101,7 @@ class Taper(KernelFunction):
         ``"smooth"`` multiplies it by 1 + exponent·u, Wendland's function [2]_, which
         has two derivatives; prefer it for more than three features.
     columns : sequence of int or bool, slice, optional
-        The features that the kernel sees; all by default. A product is sparse by these
+        The features that the kernel uses; all by default. A product is sparse by these
         alone.
 
     Notes
@@ -242,7 +242,7 @@ class CompactMatern(Matern):
     support, exponent, taper : optional
         Those of the :class:`Taper`.
     columns : sequence of int or bool, slice, optional
-        The features that the kernel sees; all by default.
+        The features that the kernel uses; all by default.
 
     Notes
     -----

@@ -57,7 +57,7 @@ class Linear(KernelFunction):
     Parameters
     ----------
     columns : sequence of int or bool, slice, optional
-        The features that the kernel sees; all by default.
+        The features that the kernel uses; all by default.
 
     Examples
     --------
@@ -137,7 +137,7 @@ class Polynomial(_OfProduct):
     gamma : float, default=1.0
     coef0 : float, default=0.0
     columns : sequence of int or bool, slice, optional
-        The features that the kernel sees; all by default.
+        The features that the kernel uses; all by default.
 
     Examples
     --------
@@ -175,7 +175,7 @@ class Sigmoid(_OfProduct):
     gamma : float, default=1.0
     coef0 : float, default=0.0
     columns : sequence of int or bool, slice, optional
-        The features that the kernel sees; all by default.
+        The features that the kernel uses; all by default.
 
     Examples
     --------

@@ -20,7 +20,7 @@ class Laplacian(KernelFunction):
     length_scale : float or array of float, default=1.0
         ℓ, one for all features or one for each. scikit-learn's ``gamma`` is 1/ℓ.
     columns : sequence of int or bool, slice, optional
-        The features that the kernel sees; all by default.
+        The features that the kernel uses; all by default.
 
     Notes
     -----
@@ -86,7 +86,7 @@ class Periodic(KernelFunction):
     period : float or array of float, default=1.0
         p, one for all features or one for each.
     columns : sequence of int or bool, slice, optional
-        The features that the kernel sees; all by default.
+        The features that the kernel uses; all by default.
 
     Notes
     -----

@@ -58,8 +58,8 @@ class PerCentreScale:
     def with_gradient(self, X: AnyArray) -> tuple[Array, Callable[[Array], Array]]:
         """Values, and a function from their gradient to that by log ℓ.
 
-        The first is (n_rows, n), of whatever is a function of the values; the second
-        has the shape of the scales.
+        The argument of the function is the gradient by the values, (n_rows, n); its
+        result has the shape of the scales.
         """
         squares = self._squares(X)
         values = apply(self.kernel._profile, squares.copy())

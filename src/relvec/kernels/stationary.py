@@ -65,8 +65,8 @@ def _of_expanded_squares(
 ) -> Array:
     """The same from ‖x‖² − 2xᵀz + ‖z‖², in blocks of rows after the product.
 
-    The product is one of all: of a few rows at a time, with many features, most of its
-    time goes into rearranging Z.
+    All rows are multiplied at once: with many features and few rows, most of the time
+    of a product goes into rearranging Z.
     """
     values = np.matmul(X, Z.T)
     step = max(1, _CACHED_ENTRIES // len(Z))
@@ -333,7 +333,7 @@ class Matern(Radial):
     width : float or array of float, optional
         σ = √2·ℓ instead, the width of eq. 6.1.1.2.1 in [1]_.
     columns : sequence of int or bool, slice, optional
-        The features that the kernel sees; all by default.
+        The features that the kernel uses; all by default.
 
     Notes
     -----
@@ -401,7 +401,7 @@ class Gaussian(Radial):
     width : float or array of float, optional
         r = √2·ℓ instead, as in exp(−‖x − z‖²/r²) [1]_.
     columns : sequence of int or bool, slice, optional
-        The features that the kernel sees; all by default.
+        The features that the kernel uses; all by default.
 
     References
     ----------
@@ -449,7 +449,7 @@ class InverseMultiquadric(Radial):
     width : float or array of float, optional
         √2·ℓ, instead of ``length_scale``.
     columns : sequence of int or bool, slice, optional
-        The features that the kernel sees; all by default.
+        The features that the kernel uses; all by default.
 
     Examples
     --------
@@ -490,7 +490,7 @@ class RationalQuadratic(Radial):
     width : float or array of float, optional
         √2·ℓ, instead of ``length_scale``.
     columns : sequence of int or bool, slice, optional
-        The features that the kernel sees; all by default.
+        The features that the kernel uses; all by default.
 
     Examples
     --------

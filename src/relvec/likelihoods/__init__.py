@@ -2,6 +2,7 @@
 
 from relvec.likelihoods.base import (
     EP,
+    ClassLikelihood,
     HeldObservations,
     Likelihood,
     PseudoObservations,
@@ -23,6 +24,7 @@ from relvec.likelihoods.student_t import StudentT, weighted_median
 __all__ = [
     "EP",
     "Bernoulli",
+    "ClassLikelihood",
     "EPProbit",
     "Gaussian",
     "HeldObservations",

@@ -44,7 +44,7 @@ def lower_root(covariance: Array) -> Array:
 def line_root(covariance: Array) -> Array:
     """A root for two outputs whose covariance has rank one, or nearly so.
 
-    All of it is in the first column, along that of the output with more variance.
+    Only its first column is not zero. It points along the output with more variance.
     """
     rows, largest = (
         np.arange(len(covariance)),
@@ -60,8 +60,8 @@ def line_root(covariance: Array) -> Array:
 def common_variance(covariance: Array) -> Array:
     """(N,) a little less than the smallest eigenvalue.
 
-    By Laguerre's step from zero for the characteristic polynomial, which is a bound
-    from below, and exact where all eigenvalues, or all but one, are the same.
+    It is Laguerre's step from zero for the characteristic polynomial, a lower bound
+    that is exact if all eigenvalues, or all but one, are equal.
     """
     n_outputs = covariance.shape[1]
     L = lower_root(covariance)
@@ -99,9 +99,9 @@ def averaged(
 ) -> Array:
     """E[p(η)] (N, K) for η ~ N(mean, RRᵀ).
 
-    R is (N, outputs, outputs), or its diagonal if that is all. The points are the same
-    for every row; ``probabilities`` are those of values (rows, draws, outputs) of a
-    slice of the rows.
+    R is (N, outputs, outputs), or only its diagonal. The points are the same for every
+    row; ``probabilities`` maps values (rows, draws, outputs) of a slice of rows to
+    probabilities.
     """
     n_rows, n_outputs = mean.shape
     normal, weights = rule

@@ -1,8 +1,8 @@
 """Likelihoods as Gaussian pseudo-observations of the linear predictor η = Φw."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Protocol, Self
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, Self, cast
 
 import numpy as np
 
@@ -14,8 +14,8 @@ from relvec.typing import AnyArray, Array
 class PseudoObservations:
     """Targets t̂ with precision B = diag(row_weights)·noise_precision, per output.
 
-    The precision is kept in two factors because a Gaussian likelihood moves only the
-    second: weighted Gram matrices then survive every change of the noise.
+    The precision has two factors because a Gaussian likelihood changes only the second:
+    weighted Gram matrices stay valid when the noise changes.
     """
 
     target: Array  # (N, K)
@@ -39,8 +39,8 @@ class Likelihood(Protocol):
     def conjugate(self) -> bool:
         """Whether the pseudo-observations are the data, whatever η is.
 
-        Then gains are exact and statistics can be updated; otherwise every change
-        of the model is refitted by Newton's method and confirmed by its evidence.
+        If so, gains are exact and statistics can be updated. Otherwise every change of
+        the model is refitted by Newton's method and confirmed by its evidence.
         """
 
     @property
@@ -66,7 +66,7 @@ class Likelihood(Protocol):
     def rescaled(self, scale: float | Array) -> "Likelihood":
         """The likelihood for targets multiplied by ``scale``, without caches.
 
-        The targets of each output may have their own, (K,), where η has one.
+        Each output may have its own scale, (K,), if η has one for each.
         """
 
     @property
@@ -218,7 +218,7 @@ class ClassLikelihood:
         return None
 
     @property
-    def in_target_units(self) -> Self:
+    def in_target_units(self) -> Any:
         return self
 
     def rescaled(self, scale: float | Array) -> Self:
@@ -238,6 +238,39 @@ class ClassLikelihood:
         return self
 
 
+class NoiseLikelihood(ClassLikelihood):
+    """Base of likelihoods with noise precisions, which may be estimated."""
+
+    noise_precision: Array  # (K,)
+    estimated: bool
+    ceiling: float | Array  # largest precision of all outputs, or (K,)
+
+    @property
+    def log_parameters(self) -> Array:
+        return np.log(self.noise_precision) if self.estimated else np.empty(0)
+
+    @property
+    def parameter_ceiling(self) -> Array | None:
+        if not self.estimated:
+            return None
+        return np.full(len(self.noise_precision), self.ceiling)
+
+    def rescaled(self, scale: float | Array) -> Self:
+        precision, ceiling = self.noise_precision, self.ceiling
+        factor = scale**2
+        return self._with(noise_precision=precision / factor, ceiling=ceiling / factor)
+
+    def with_parameters(self, log_parameters: Array, *, fixed: bool = False) -> Self:
+        if not self.estimated:
+            return self
+        precision = np.exp(log_parameters)
+        return self._with(noise_precision=precision, estimated=not fixed)
+
+    def _with(self, **changes: Any) -> Self:
+        changed: Self = replace(cast(Any, self), **changes)
+        return changed
+
+
 def log_of_own(probabilities: Array, scores: Array) -> Array:
     """log p (N,) of each row's class, which has the largest score (N, K)."""
     own = np.argmax(scores, axis=1)[:, None]
@@ -249,7 +282,7 @@ def log_of_own(probabilities: Array, scores: Array) -> Array:
 class HeldObservations(ClassLikelihood):
     """The quadratic expansion of another likelihood at one point, up to a constant.
 
-    Its targets are y, each known to one output or to all.
+    Its targets are y; each row belongs to one output or to all.
     """
 
     belongs: Array  # (N, K) of zeros and ones, or (N, 1) where outputs share all rows

@@ -5,12 +5,12 @@ each has unit noise and the same prior, so that one factor serves them all. Then
 is in these units, too.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from relvec.likelihoods.base import EP, PseudoObservations
+from relvec.likelihoods.base import NoiseLikelihood, PseudoObservations
 from relvec.linalg import SQUARABLE
 from relvec.parameters import check_noise_variance
 from relvec.precision import NOISE_FLOOR
@@ -25,7 +25,7 @@ _LEAST_KNOWN_NOISE = 1e-24
 
 
 @dataclass(frozen=True)
-class Gaussian:
+class Gaussian(NoiseLikelihood):
     """y = η + ε with ε ~ N(0, 1/noise_precision), independent over rows and outputs."""
 
     noise_precision: Array  # (K,)
@@ -64,18 +64,6 @@ class Gaussian:
         return True
 
     @property
-    def low_accuracy(self) -> "Gaussian":
-        return self
-
-    @property
-    def ep(self) -> EP | None:
-        return None
-
-    @property
-    def log_parameters(self) -> Array:
-        return np.log(self.noise_precision) if self.estimated else np.empty(0)
-
-    @property
     def noise_variance(self) -> Array:
         return 1 / self.noise_precision
 
@@ -83,34 +71,10 @@ class Gaussian:
     def scale(self) -> Array:
         return np.sqrt(self.noise_variance)
 
-    @property
-    def parameter_ceiling(self) -> Array | None:
-        if not self.estimated:
-            return None
-        return np.full(len(self.noise_precision), self.ceiling)
-
-    @property
-    def unit(self) -> Array | None:
-        return None
-
-    @property
-    def in_target_units(self) -> "Gaussian":
-        return self
-
-    def rescaled(self, scale: float | Array) -> "Gaussian":
-        return replace(
-            self,
-            noise_precision=self.noise_precision / scale**2,
-            ceiling=self.ceiling / scale**2,
-        )
-
     def pseudo_observations(
         self, y: Array, eta: Array, sample_weight: Array
     ) -> PseudoObservations:
         return PseudoObservations(y, sample_weight[:, None], self.noise_precision)
-
-    def curvature(self, y: Array, eta: Array, sample_weight: Array) -> None:
-        return None
 
     def log_density(self, y: Array, eta: Array, sample_weight: Array) -> float:
         beta = self.noise_precision
@@ -133,14 +97,6 @@ class Gaussian:
         terms = np.log(2 * np.pi * total) + (y - mean) ** 2 / total
         return -0.5 * np.asarray(terms.sum(axis=1))
 
-    def with_parameters(
-        self, log_parameters: Array, *, fixed: bool = False
-    ) -> "Gaussian":
-        if not self.estimated:
-            return self
-        precision = np.exp(log_parameters)
-        return replace(self, noise_precision=precision, estimated=not fixed)
-
 
 def gaussian_noise(
     y: Array,
@@ -151,7 +107,7 @@ def gaussian_noise(
 ) -> Gaussian:
     """Interpret ``noise_variance``: "estimate" or a number.
 
-    An estimate may have an initial value.
+    ``initial`` is the value that an estimate starts from.
     """
     check_noise_variance(noise_variance)
     if isinstance(noise_variance, str):

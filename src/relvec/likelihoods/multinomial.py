@@ -56,8 +56,8 @@ _DRAWS = 256
 class MultinomialProbit(ClassLikelihood):
     """y (N, outputs) are rows of the coding, one row for each class.
 
-    A coding by contrasts leaves out what all classes have in common; that by the unit
-    matrix has an output for each class, for those who give each a prior of its own.
+    A coding by contrasts omits what all classes have in common. The identity matrix as
+    coding has an output for each class, for models that give each class its own prior.
     """
 
     coding: Array  # (K, outputs), orthonormal columns
@@ -105,7 +105,7 @@ class MultinomialProbit(ClassLikelihood):
     def probabilities(self, mean: Array, spread: Array) -> Array:
         """P(class) (N, K) for outputs with these moments.
 
-        That is their variances (N, outputs), or covariances (N, outputs, outputs).
+        ``spread`` holds variances (N, outputs), or covariances (N, outputs, outputs).
         """
         C = self.coding
         if spread.ndim == 3:
@@ -147,8 +147,8 @@ def class_probabilities(mean: Array, variance: Array) -> Array:
 def _averaged_probabilities(coding: Array, mean: Array, covariance: Array) -> Array:
     """P(class) (N, K) for correlated outputs.
 
-    What variance all directions have in common is integrated as that of independent
-    outputs is; points are drawn for the rest.
+    The variance that all directions share is integrated like that of independent
+    outputs; the rest is averaged over points.
     """
     common = common_variance(covariance)[:, None]
     rest = covariance - common[:, None] * np.eye(covariance.shape[1])
@@ -167,7 +167,8 @@ def _averaged_probabilities(coding: Array, mean: Array, covariance: Array) -> Ar
 def coupled_rule(n_classes: int) -> Rule:
     """Points and weights for averages over correlated outputs.
 
-    What two contrasts do not have in common is along one direction.
+    With three classes, the part that two contrasts do not share lies along one
+    direction.
     """
     return along_first(2) if n_classes == 3 else scattered(n_classes - 1, _DRAWS)
 
@@ -181,7 +182,7 @@ class EPProbit(MultinomialProbit):
     """The multinomial probit by EP; ``cavity`` (N,) holds the cavity variances of η."""
 
     cavity: Array | float = 0.0
-    _asked: list["_Question"] = field(default_factory=list, init=False, repr=False)
+    _cached: list["_CachedRows"] = field(default_factory=list, init=False, repr=False)
 
     @property
     def ep(self) -> "EPProbit":
@@ -203,7 +204,7 @@ class EPProbit(MultinomialProbit):
 
     def with_cavity(self, cavity: Array) -> "EPProbit":
         other = replace(self, cavity=cavity)
-        other._asked[:] = self._asked
+        other._cached[:] = self._cached
         return other
 
     def rescaled(self, scale: float | Array) -> "EPProbit":
@@ -211,7 +212,7 @@ class EPProbit(MultinomialProbit):
         return EPProbit(self.coding)
 
     def _rows(self, y: Array, eta: Array, sample_weight: Array) -> CavityRows:
-        last = self._asked[0] if self._asked and self._asked[0].y is y else None
+        last = self._cached[0] if self._cached and self._cached[0].y is y else None
         if last and last.eta is eta and last.cavity is self.cavity:
             return last.rows
         cavity = np.broadcast_to(self.cavity, len(eta))
@@ -221,12 +222,12 @@ class EPProbit(MultinomialProbit):
             rows = last.rows.moved(eta, cavity, pull)
         else:
             rows = CavityRows.at(Comparisons.of(self.coding, y), eta, cavity, pull)
-        self._asked[:] = [_Question(y, eta, self.cavity, rows)]
+        self._cached[:] = [_CachedRows(y, eta, self.cavity, rows)]
         return rows
 
 
 @dataclass(frozen=True, eq=False)
-class _Question:
+class _CachedRows:
     """Arguments and result of the last call."""
 
     y: Array

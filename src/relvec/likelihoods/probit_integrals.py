@@ -66,8 +66,8 @@ def log_cdf_and_ratio(z: Array) -> tuple[Array, Array]:
 def ratio_and_scaled(z: Array, room: Array) -> tuple[Array, Array]:
     """φ(z)/Φ(z) and c, whose logarithm is log Φ(z) + ½z₋².
 
-    All is done in ``room`` (3, *shape of z), of which the results are parts: memory
-    that is asked for anew costs more than what is done with it.
+    All intermediate arrays and the results are parts of ``room`` (3, *shape of z),
+    since allocating memory takes longer than the arithmetic.
     """
     share, t, tail = room
     np.abs(z, out=share)
@@ -97,8 +97,8 @@ def ratio_and_scaled(z: Array, room: Array) -> tuple[Array, Array]:
 def steepness(z: Array, ratio: Array, out: Array | None = None) -> Array:
     """−(log Φ)″ = r(z + r), between 0 and 1, for the ratio r = φ(z)/Φ(z).
 
-    An error of r counts z² times, so far below zero the expansion 1 − 1/z² + 6/z⁴ takes
-    its place. ``out`` may be z itself.
+    An error of r is multiplied by z², so the expansion 1 − 1/z² + 6/z⁴ is used far
+    below zero. ``out`` may be z itself.
     """
     far = z < -_FAR if z.size and z.min() < -_FAR else None
     squares = None if far is None else z[far] ** -2.0
@@ -140,7 +140,7 @@ _FURTHEST = 1e12
 class Orthant:
     """log Z (N,), its gradient (N, J) and minus its curvature by d.
 
-    That is diag(slopes) − DᵀD for deviations D of r at the nodes.
+    The curvature is diag(slopes) − DᵀD for deviations D of r at the nodes.
     """
 
     log_z: Array
@@ -271,8 +271,9 @@ def _placed(at: _Lines, n_nodes: int) -> tuple[Array, Array]:
 def _peak(d: Array, room: Array) -> tuple[Array, Array, Array]:
     """u₀, w and b (n,) each.
 
-    Newton's method, from where the peak would be if Φ were a step with a Gaussian tail:
-    a start without jumps, for what it has not found by the end is to have none either.
+    Newton's method starts from the peak of a step function with a Gaussian tail. The
+    start is continuous in d, so that the error of an unconverged result is continuous,
+    too.
     """
     room = room[:, : d.size].reshape(4, *d.shape)
     below = np.maximum(-d, 0.0)
@@ -357,8 +358,8 @@ def _within_reach(mean: Array, std: Array) -> Array:
 def _ends(mean: Array, std: Array) -> tuple[Array, Array]:
     """The range of the largest variable (N,) each.
 
-    One that is to exceed the one of the largest mean meets it between both means, each
-    drawn by its precision.
+    A variable that exceeds the one of the largest mean most likely does so between both
+    means, each weighted by its precision.
     """
     rows, top = np.arange(len(mean)), np.argmax(mean, axis=1)
     best, spread = mean[rows, top][:, None], std[rows, top][:, None]

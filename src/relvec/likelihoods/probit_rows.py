@@ -31,8 +31,8 @@ _OUT_OF_REACH = 100.0
 class Comparisons:
     """Compare each row's class with all classes, from outputs ζ: η = ζCᵀ.
 
-    Differences are η_own − η_j; the row's own class, which is no rival of itself, is
-    put out of reach.
+    Differences are η_own − η_j. The difference of a row's class to itself is set so
+    large that it has no effect.
     """
 
     coding: Array  # (K, outputs) C
@@ -48,11 +48,11 @@ class Comparisons:
         eta = zeta @ self.coding.T
         return np.asarray(_sums(self._indicator * eta) - eta)
 
-    def pulled(self, slopes: Array) -> Array:
+    def by_outputs(self, slopes: Array) -> Array:
         """Convert slopes (N, K) by differences to slopes by ζ (N, outputs)."""
         return (self._indicator * _sums(slopes) - slopes) @ self.coding
 
-    def integrated(self, differences: Array, n_nodes: int) -> Orthant:
+    def integrals_of(self, differences: Array, n_nodes: int) -> Orthant:
         """The integrals from differences (N, K); one difference if K = 2."""
         if len(self.coding) > 2:
             differences += _OUT_OF_REACH * self._indicator
@@ -115,7 +115,7 @@ class ProbitRows:
     def at(
         cls, contrast: Comparisons, eta: Array, n_nodes: int = N_NODES
     ) -> "ProbitRows":
-        return cls(contrast, contrast.integrated(contrast.differences(eta), n_nodes))
+        return cls(contrast, contrast.integrals_of(contrast.differences(eta), n_nodes))
 
     @property
     def log_density(self) -> Array:
@@ -125,14 +125,14 @@ class ProbitRows:
     @cached_property
     def gradient(self) -> Array:
         """∂log Z/∂ζ (N, outputs)."""
-        return self.contrast.pulled(self.integrals.gradient)
+        return self.contrast.by_outputs(self.integrals.gradient)
 
     @cached_property
     def precision(self) -> Array:
         """−∂²log Z/∂ζ², averaged over outputs (N,).
 
-        With M = diag(s) − DᵀD by differences, the trace is ΣMⱼⱼ + 1ᵀM1: what outputs
-        leave out of η, its mean, is not seen by differences.
+        With M = diag(s) − DᵀD by differences, the trace is ΣMⱼⱼ + 1ᵀM1, as differences
+        do not depend on the mean of η, which outputs omit.
         """
         s, D = self.integrals.slopes, self.integrals.deviations
         squares = np.einsum("nqj,nqj->n", D, D)
@@ -156,15 +156,15 @@ class ProbitRows:
         if len(self.contrast.coding) <= _SMALL_MATRIX:
             return np.asarray((self.curvature @ vectors[:, :, None])[:, :, 0])
         images = self.integrals.product(self.contrast.differences(vectors))
-        return self.contrast.pulled(images)
+        return self.contrast.by_outputs(images)
 
 
 @dataclass(frozen=True)
 class CavityRows:
     """F and its derivatives by the posterior mean ζ.
 
-    A row that counts for less than one has taken less than itself out of its cavity:
-    ``pull`` is v times that share, and stands for v but in log Ẑ.
+    If a row's weight is below one, its cavity lacks only that share of the row:
+    ``pull`` is v times the share, and replaces v except in log Ẑ.
     """
 
     eta: Array  # (N, outputs) ζ
@@ -177,17 +177,17 @@ class CavityRows:
     def at(
         cls, contrast: Comparisons, eta: Array, cavity: Array, pull: Array
     ) -> "CavityRows":
-        return cls._asked(contrast, (eta, cavity, pull), eta)._corrected()
+        return cls._at_mean(contrast, (eta, cavity, pull), eta)._corrected()
 
     def moved(self, eta: Array, cavity: Array, pull: Array) -> "CavityRows":
         """The same rows at another ζ, starting from the present one."""
         goal = eta - pull[:, None] * self._gradient
-        mean = self.mean + self._grown(goal - self.mean)
+        mean = self.mean + self._mean_change(goal - self.mean)
         contrast = self.alone.contrast
-        return CavityRows._asked(contrast, (eta, cavity, pull), mean)._corrected()
+        return CavityRows._at_mean(contrast, (eta, cavity, pull), mean)._corrected()
 
     @classmethod
-    def _asked(
+    def _at_mean(
         cls, contrast: Comparisons, at: tuple[Array, Array, Array], mean: Array
     ) -> "CavityRows":
         eta, cavity, pull = at
@@ -197,11 +197,11 @@ class CavityRows:
     def _corrected(self) -> "CavityRows":
         rows, at = self, (self.eta, self.cavity, self.pull)
         for _ in range(_MOST_CORRECTIONS):
-            squares = np.max(rows._left**2, axis=1, initial=0.0)
+            squares = np.max(rows._mismatch**2, axis=1, initial=0.0)
             if np.all(squares <= _NEAR**2 * (1 + rows.cavity)):
                 break
-            mean = rows.mean + rows._grown(rows._left)
-            rows = CavityRows._asked(rows.alone.contrast, at, mean)
+            mean = rows.mean + rows._mean_change(rows._mismatch)
+            rows = CavityRows._at_mean(rows.alone.contrast, at, mean)
         return rows
 
     @cached_property
@@ -220,11 +220,11 @@ class CavityRows:
         return self.alone.precision / (1 + self.cavity)
 
     @cached_property
-    def _left(self) -> Array:
+    def _mismatch(self) -> Array:
         """ζ − m − vg, the mismatch of the means (N, outputs)."""
         return self.eta - self.mean - self.pull[:, None] * self._gradient
 
-    def _grown(self, change: Array) -> Array:
+    def _mean_change(self, change: Array) -> Array:
         """(I − vH)⁻¹ = I + vH(I − vH)⁻¹ times a change of ζ, which is that of m."""
         return change + self.pull[:, None] * self.product(change)
 
@@ -241,7 +241,7 @@ class CavityRows:
 
     @cached_property
     def _bend(self) -> Array:
-        return self.product(self._left)
+        return self.product(self._mismatch)
 
     @property
     def gradient(self) -> Array:
@@ -253,7 +253,7 @@ class CavityRows:
         """F (N,)."""
         g = self._gradient
         matched = self.alone.log_density + 0.5 * self.pull * np.sum(g * g, axis=1)
-        return matched + np.sum(self._left * (g - 0.5 * self._bend), axis=1)
+        return matched + np.sum(self._mismatch * (g - 0.5 * self._bend), axis=1)
 
     @property
     def precision(self) -> Array:

@@ -17,7 +17,6 @@ distribution of shape and rate ν/2, so the predictive density is
 a smooth integral over log τ, computed to all digits by a trapezoidal sum.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -26,8 +25,8 @@ from scipy.optimize import minimize_scalar
 from scipy.special import gammaln, logsumexp, ndtr
 
 from relvec.likelihoods.base import (
-    EP,
     ClassLikelihood,
+    NoiseLikelihood,
     PseudoObservations,
     re_estimated,
 )
@@ -66,7 +65,7 @@ def central_quantile(
 def _half_width(level: float, variance: Array, scale: float, nu: float) -> Array:
     """Use Newton's method: beyond the mean the distribution function is concave.
 
-    So steps from below stay below, and rise.
+    Newton's steps from below therefore increase and stay below.
     """
     log_weights, tau = _rule(nu)
     weights = np.exp(log_weights)
@@ -107,11 +106,12 @@ _LEAST_SCALE = 1e-2
 
 
 @dataclass(frozen=True)
-class StudentT:
+class StudentT(NoiseLikelihood):
     """y = η + ε with √noise_precision·ε from Student's t distribution.
 
-    Pseudo-observations are those of the bound that touches at η: its precisions are not
-    negative, which minus the second derivatives of a row far off are, and no smaller.
+    Pseudo-observations are those of the bound that touches at η. Their precisions are
+    positive and as large as possible, whereas minus the second derivative is negative
+    for outliers.
     """
 
     noise_precision: Array  # (K,)
@@ -131,7 +131,7 @@ class StudentT:
     ) -> "StudentT":
         """Initial noise, to be estimated, as large as the targets (N, K).
 
-        By their median absolute value, of which outliers have no part.
+        Use the median absolute value, which outliers hardly change.
         """
         middle = [_typical_magnitude(one, sample_weight) for one in y.T]
         scale = _TO_STD * np.array(middle)
@@ -144,54 +144,9 @@ class StudentT:
         )
 
     @property
-    def conjugate(self) -> bool:
-        return False
-
-    @property
-    def low_accuracy(self) -> "StudentT":
-        return self
-
-    @property
-    def ep(self) -> EP | None:
-        return None
-
-    @property
-    def log_parameters(self) -> Array:
-        return np.log(self.noise_precision) if self.estimated else np.empty(0)
-
-    @property
-    def parameter_ceiling(self) -> Array | None:
-        if not self.estimated:
-            return None
-        return np.full(len(self.noise_precision), self.ceiling)
-
-    @property
     def scale(self) -> Array:
         freedom = self.degrees_of_freedom
         return np.sqrt(freedom / (freedom - 2) / self.noise_precision)
-
-    @property
-    def unit(self) -> Array | None:
-        return None
-
-    @property
-    def in_target_units(self) -> "StudentT":
-        return self
-
-    def rescaled(self, scale: float | Array) -> "StudentT":
-        return replace(
-            self,
-            noise_precision=self.noise_precision / scale**2,
-            ceiling=self.ceiling / scale**2,
-        )
-
-    def with_parameters(
-        self, log_parameters: Array, *, fixed: bool = False
-    ) -> "StudentT":
-        if not self.estimated:
-            return self
-        precision = np.exp(log_parameters)
-        return replace(self, noise_precision=precision, estimated=not fixed)
 
     def row_scales(self, squares: Array) -> Array:
         """u (N, K) of squared residuals."""
@@ -224,11 +179,6 @@ class StudentT:
     ) -> PseudoObservations:
         weights = sample_weight[:, None] * self.row_scales((y - eta) ** 2)
         return PseudoObservations(y, weights, self.noise_precision)
-
-    def curvature(
-        self, y: Array, eta: Array, sample_weight: Array
-    ) -> Callable[[Array], Array] | None:
-        return None
 
     def log_density(self, y: Array, eta: Array, sample_weight: Array) -> float:
         return float(np.sum(sample_weight @ self.log_densities((y - eta) ** 2)))
@@ -285,9 +235,9 @@ class ScaleMixture(ClassLikelihood):
     def log_normaliser(self, sample_weight: Array) -> float:
         """Σv times the terms that Gaussian noise does not have.
 
-        The latter with the weights v·u/ū, as repetitions, and the noise precision βū.
-        It does not depend on β if the distribution of the scales of rows, of which u is
-        the mean, is what stays: then it is Σv(½E[log u/ū] − KL) of that distribution.
+        Gaussian noise has the precision βū and row weights v·u/ū. The result does not
+        depend on β if the distribution of row scales, whose mean is u, is kept: then it
+        is Σv(½E[log u/ū] − KL) of that distribution.
         """
         scales, beta = self.row_scales, self.bounded.noise_precision
         _, mean = self.relative_scales(sample_weight)

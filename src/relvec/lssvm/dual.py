@@ -127,8 +127,9 @@ class IndefiniteFactor:
 def factored(matrix: Callable[[], Array], *, definite: bool) -> Factor:
     """Factor the lower triangle, column-major, that ``matrix`` returns.
 
-    Without one, which only rounding takes from a matrix known to be positive definite,
-    as little is added to its diagonal as makes one; of another it is LDLᵀ.
+    If a matrix known to be positive definite has no Cholesky factor, because of
+    rounding, the smallest sufficient shift is added to its diagonal. Other matrices are
+    factored as LDLᵀ.
     """
     shift = 0.0
     for _ in range(_TRIES):
@@ -317,7 +318,7 @@ class DualSolution:
     def leave_last_out(self, count: int) -> LeaveOneOut:
         """Leave-one-out errors of the last rows, from a corner of L.
 
-        (LLᵀ)⁻¹ has (L_mmL_mmᵀ)⁻¹ for its last corner.
+        The last corner of (LLᵀ)⁻¹ is (L_mmL_mmᵀ)⁻¹.
         """
         if count >= len(self.system) or not isinstance(self.factor, CholeskyFactor):
             return self.left_out
@@ -364,8 +365,8 @@ class DualSolution:
 class DualVariance:
     """Variances of an LS-SVM's values, in units of 1/μ.
 
-    The factor is as large as the kernel matrix: it is no part of a pickled model, nor
-    kept of many rows, and made again if it is asked for.
+    The factor is as large as the kernel matrix. It is not pickled, nor kept if there
+    are many rows, but computed again when it is needed.
     """
 
     def __init__(

@@ -87,7 +87,8 @@ class Evidence:
 class LeaveOneOut:
     """Leave-one-out errors in closed form.
 
-    Of a row that stands for several, v > 1, one is left out; a row of v ≤ 1 as a whole.
+    Of a row of weight v > 1, which stands for several, one is left out; a row of weight
+    v ≤ 1 is left out as a whole.
     """
 
     residual: Array  # (N, K) y − f with all rows
@@ -158,7 +159,7 @@ class RealTargets(Regression):
     def predictive(self, mean: Array, variance: Array) -> TargetDistribution:
         """Student's distribution if the common scale is uncertain.
 
-        Its variance is that of a larger scale, and so are both parts of it.
+        Both parts of its variance are multiplied by the same factor.
         """
         assert not isinstance(self.noise_variance, str)
         freedom = self.degrees_of_freedom

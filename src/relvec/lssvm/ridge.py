@@ -56,7 +56,7 @@ def landmark_pivots(
 ) -> tuple[Pivots, Indices]:
     """Choose landmarks; also return their row numbers, -1 for none.
 
-    ``relevant`` are those of the rows drawn that a sparse model of the kernel keeps.
+    ``relevant`` selects the rows that a sparse model with this kernel keeps.
     """
     if not isinstance(landmarks, str):
         pivots = _pivots(kernel, as_rows(landmarks)).truncated(rank)

@@ -19,20 +19,20 @@ CRITERIA = ("loo", "evidence")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Tuning(Parametric):
-    """Settings of ``tune``, for which a name is not enough.
+    """Settings of ``tune``.
 
     Parameters
     ----------
     criterion : {"loo", "evidence"}, default="loo"
-        What is best: the mean squared error of rows that are predicted by all others,
-        in closed form, or the evidence of the targets.
+        The criterion: the leave-one-out mean squared error, in closed form, or the
+        evidence.
     C : array of float, optional
-        Weights of errors to try. By default half decades from 1e-3 to 1e7, divided by
-        the mean of k(x, x).
+        Values of ``C`` to try. By default half decades from 1e-3 to 1e7, divided by the
+        mean of k(x, x).
     widths : array of float, optional
-        Multiples of the kernel's length scale to try. By default five, from a third to
-        twelve times, and two more beside the best; only 1 for kernels that have no
-        length scale.
+        Multiples of the kernel's length scale to try. By default five from a third to
+        twelve, and two more next to the best; only 1 for kernels without a length
+        scale.
 
     Examples
     --------

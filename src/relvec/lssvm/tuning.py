@@ -146,8 +146,8 @@ class TuningSearch:
     def _ascend(self, best: TuningTrial, solved: Solve) -> TuningTrial:
         """Improve the C of a width until its neighbours are no better.
 
-        Scores have one minimum along C, as far as it is known: upwards until they rise,
-        and downwards if they rise at once.
+        Scores are assumed to have one minimum along C. The search goes upwards until
+        they rise, and downwards if they rise at once.
         """
         for step in (1, -1):
             start, place = best.place, best.place + step
@@ -163,9 +163,9 @@ class TuningSearch:
     def _starts(self) -> list[tuple[float, int]]:
         """Widths to try, each with the index of its best C.
 
-        Of the evidence, which comes from some rows only, all of them. Of rows left out
-        the best one and narrower ones, as long as they are better: low rank is in
-        favour of wide kernels.
+        With the evidence, which is computed for some rows only, try all widths. With
+        leave-one-out errors, try the best width and narrower ones as long as they
+        improve, since a low rank favours wide kernels.
         """
         scores = np.array(self.tried["score"]).reshape(-1, len(self.path))
         widths = np.array(self.tried["width"][:: len(self.path)])

@@ -26,37 +26,45 @@ class Kind:
     name: str  # in the file, whatever the class is called
     cls: type
     fields: tuple[str, ...]
-    optional: frozenset[str]  # of these, what an older file need not have
     take: Callable[[Any], Mapping[str, Any]]
     make: Callable[..., Any]
+    optional: frozenset[str] = frozenset()  # fields that older files may lack
     costly: bool = False  # slow to construct
     kernel: bool = False  # may contain other kernels
+
+    @classmethod
+    def of_attributes(
+        cls, name: str, owner: Any, fields: Iterable[str], **settings: Any
+    ) -> "Kind":
+        """Save attributes and pass them to the constructor, unless told otherwise."""
+        names = tuple(fields)
+
+        def take(value: Any) -> Mapping[str, Any]:
+            return {each: getattr(value, each) for each in names}
+
+        return cls(name, owner, names, **{"take": take, "make": owner, **settings})
 
 
 def of_dataclass(name: str, cls: Any, *, kernel: bool = False) -> Kind:
     """Save the fields of a dataclass and pass them to its constructor."""
     own = [each for each in fields(cls) if each.init]
-    names = tuple(each.name for each in own)
     optional = frozenset(
         each.name
         for each in own
         if each.default is not MISSING or each.default_factory is not MISSING
     )
-
-    def take(value: Any) -> Mapping[str, Any]:
-        return {each: getattr(value, each) for each in names}
-
-    return Kind(name, cls, names, optional, take, cls, kernel=kernel)
+    names = [each.name for each in own]
+    return Kind.of_attributes(name, cls, names, optional=optional, kernel=kernel)
 
 
 def of_enumeration(name: str, cls: type[Enum]) -> Kind:
     """Save the name of a member."""
-
-    def make(member: Any) -> Any:
-        return cls[member]
-
     return Kind(
-        name, cls, ("member",), frozenset(), lambda value: {"member": value.name}, make
+        name,
+        cls,
+        ("member",),
+        take=lambda value: {"member": value.name},
+        make=lambda member: cls[member],
     )
 
 
@@ -108,7 +116,7 @@ def read_numbers(dtype: Any, shape: Any, order: Any, data: Any) -> AnyArray:
     try:
         content = base64.b64decode(data, validate=True)
     except ValueError:
-        raise ModelFileError("an array's data are no base64") from None
+        raise ModelFileError("an array's data are not base64") from None
     if len(content) != n_bytes:
         raise ModelFileError("an array's data end too early")
     if kind.kind == "b" and content.translate(None, b"\x00\x01"):
@@ -387,7 +395,7 @@ class Codec:
             items = [_scalar(item) for item in array.ravel().tolist()]
             return {"type": "objects", "shape": list(array.shape), "items": items}
         raise ModelFileError(
-            f"an array of type {array.dtype} has no place in a model file: use "
+            f"an array of type {array.dtype} cannot be saved in a model file: use "
             f"numbers or strings, {_OTHERWISE}"
         )
 
@@ -421,4 +429,4 @@ def _refused(value: Any) -> str:
             f"{name} is a function or class of yours, which no model file can hold: "
             f"use a kernel of relvec.kernels, {_OTHERWISE}"
         )
-    return f"a {name} has no place in a model file: leave it out, {_OTHERWISE}"
+    return f"a {name} cannot be saved in a model file: leave it out, {_OTHERWISE}"

@@ -77,9 +77,9 @@ def as_tree(text: bytes) -> dict[str, Any]:
     except ModelFileError:
         raise
     except (ValueError, RecursionError) as error:
-        raise ModelFileError(f"it is no JSON: {error}") from None
+        raise ModelFileError(f"it is not JSON: {error}") from None
     if not isinstance(tree, dict):
-        raise ModelFileError("it is JSON, but no object")
+        raise ModelFileError("it is JSON, but not an object")
     return tree
 
 
@@ -110,7 +110,7 @@ def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _no_constant(word: str) -> Any:
-    raise ModelFileError(f"it has {word}, which is no JSON")
+    raise ModelFileError(f"it has {word}, which is not JSON")
 
 
 def _finite(digits: str) -> float:
@@ -157,15 +157,17 @@ def unpacked(text: bytes) -> dict[str, Any]:
         )
     frame = _FRAME.match(text)
     if frame is None:
-        raise ModelFileError("its version or its digest is not written as it should be")
+        raise ModelFileError("its version or its digest is malformed")
     version = int(frame[1])
     if version not in _READ:
         raise ModelFileError(
-            f"it is of version {version} of the format, and this relvec reads "
+            f"it has version {version} of the format, and this relvec reads "
             f"{', '.join(map(str, _READ))}: install a newer one"
         )
     if _digest(text, *frame.span(2)) != frame[2]:
-        raise ModelFileError("it is damaged: its SHA-256 is not the one written in it")
+        raise ModelFileError(
+            "it is damaged: its SHA-256 differs from the one in the file"
+        )
     content = as_tree(text)
     return {name: content[name] for name in list(content)[3:]}
 
@@ -193,9 +195,9 @@ def write_whole(path: Path, content: bytes) -> None:
 def whole_file(path: Path) -> Iterator[BinaryIO]:
     """Write to a temporary file on the same disk, then move it into place.
 
-    Whatever happens meanwhile, there is the old file or the new one. After a process
-    was killed a temporary file may be left, whose name begins with a dot. A link stays
-    one; hard links are parted, and a file that is read-only is replaced.
+    At any moment there is either the old file or the new one. If the process is killed,
+    a temporary file may remain, whose name begins with a dot. A symbolic link stays
+    one; hard links are separated, and a read-only file is replaced.
     """
     given = os.fsdecode(path)
     place = os.path.realpath(given)
@@ -221,7 +223,7 @@ def _check_place(given: str, place: str) -> None:
     """Refuse a path that cannot be written, before anything is written."""
     ends = tuple(each for each in (os.sep, os.altsep) if each)
     if not given or given.endswith(ends):
-        raise IsADirectoryError(errno.EISDIR, "It is no name of a file", given)
+        raise IsADirectoryError(errno.EISDIR, "It is not the name of a file", given)
     if not os.path.isdir(os.path.dirname(place)):
         raise FileNotFoundError(errno.ENOENT, "No such folder to write to", given)
     with contextlib.suppress(FileNotFoundError):
@@ -268,7 +270,7 @@ def read_limited(path: Path) -> bytes:
     try:
         found = os.fstat(handle)
         if not stat.S_ISREG(found.st_mode):
-            raise ModelFileError("it is no ordinary file")
+            raise ModelFileError("it is not an ordinary file")
         if found.st_size > MOST_BYTES:
             raise ModelFileError(
                 f"it has {found.st_size:,} bytes, and a model file may have "
@@ -284,12 +286,12 @@ class Savable:
     """Something that a model file can hold."""
 
     def save(self, path: Path) -> None:
-        """Keep the fitted model in a file that :func:`relvec.load` reads.
+        """Save the fitted model in a file that :func:`relvec.load` reads.
 
         Parameters
         ----------
         path : str or path
-            Where; a file that is there is replaced, at once and as a whole.
+            The file to write; an existing file is replaced at once.
         """
         # ``relvec.persistence`` is a layer above.
         import_module("relvec").save(self, path)

@@ -63,6 +63,16 @@ from relvec.typing import AnyArray
 
 _CONSTANT = "constant"  # as ``relvec.modelling.same_functions`` names it
 _KEY_BYTES = 8
+_SEARCH = (
+    "posterior",
+    "search_mean",
+    "log_evidence",
+    "history",
+    "status",
+    "n_iter",
+    "n_observations",
+    "steps_before",
+)
 _MOST_PRUNED = 1_000_000  # more functions than a search can start with
 
 
@@ -73,14 +83,7 @@ def _fit_fields(fit: EvidenceFit) -> dict[str, Any]:
         "noise_precision": None if noise is None else noise.noise_precision,
         "noise_estimated": None if noise is None else noise.estimated,
         "noise_ceiling": None if noise is None else noise.ceiling,
-        "posterior": fit.posterior,
-        "search_mean": fit.search_mean,
-        "log_evidence": fit.log_evidence,
-        "history": fit.history,
-        "status": fit.status,
-        "n_iter": fit.n_iter,
-        "n_observations": fit.n_observations,
-        "steps_before": fit.steps_before,
+        **{name: getattr(fit, name) for name in _SEARCH},
     }
 
 
@@ -98,7 +101,7 @@ def _dual_fields(spread: DualVariance) -> dict[str, Any]:
     """Omit the factor, which is made again when it is needed."""
     system = spread.system
     if not np.array_equal(system.functions.centres, system.rows):
-        msg = "error bars of functions that are not centred on rows have no place here"
+        msg = "error bars of functions that are not centred on rows cannot be saved"
         raise ModelFileError(msg)
     return {
         "kernel": system.functions.kernel,
@@ -111,26 +114,17 @@ def _dual_fields(spread: DualVariance) -> dict[str, Any]:
     }
 
 
-def _made_dual(
-    *,
-    kernel: Any,
-    rows: Any,
-    weight: Any,
-    intercept: Any,
-    scales: Any,
-    g: Any,
-    q: Any,
-) -> DualVariance:
-    system = DualSystem(Group(kernel, rows), rows, weight, intercept)
+def _made_dual(*, scales: Any, g: Any, q: Any, **system: Any) -> DualVariance:
+    functions = Group(system.pop("kernel"), system["rows"])
     t, u = scales
-    return DualVariance(system, (t, u), g, q, cast(Any, None))
+    return DualVariance(DualSystem(functions, **system), (t, u), g, q, cast(Any, None))
 
 
 def _pruned_fields(pruned: Pruned) -> dict[str, Any]:
     """Save the keys in order, each as a number of eight bytes."""
     known = sorted(key for key in pruned.keys if key != _CONSTANT)
     if any(not isinstance(centre, bytes) for _, centre in known):
-        raise ModelFileError("functions of objects have no place in a model file")
+        raise ModelFileError("functions of objects cannot be saved in a model file")
     return {
         "kernels": pruned.kernels,
         "constant": _CONSTANT in pruned.keys,
@@ -153,52 +147,35 @@ def _made_pruned(kernels: Any, constant: Any, groups: Any, keys: Any) -> Pruned:
 def _check_keys(groups: AnyArray, keys: AnyArray) -> None:
     known = getattr(groups, "dtype", None), getattr(keys, "dtype", None)
     if known != (np.int64, np.uint64) or groups.ndim != 1 or groups.shape != keys.shape:
-        raise ModelFileError("the keys of pruned functions are not as they should be")
+        raise ModelFileError("the keys of pruned functions are malformed")
     if len(keys) > _MOST_PRUNED:
         raise ModelFileError(f"it has more than {_MOST_PRUNED:,} pruned functions")
 
 
-_NOISE = ("noise_precision", "noise_estimated", "noise_ceiling")
-_SEARCH = ("posterior", "search_mean", "log_evidence", "history", "status", "n_iter")
-
-EVIDENCE_FIT = Kind(
-    name="part.EvidenceFit",
-    cls=EvidenceFit,
-    fields=(*_NOISE, *_SEARCH, "n_observations", "steps_before"),
-    optional=frozenset(),
-    take=_fit_fields,
-    make=_made_fit,
-)
-DUAL_SPREAD = Kind(
-    name="part.DualSpread",
-    cls=DualVariance,
-    fields=("kernel", "rows", "weight", "intercept", "scales", "g", "q"),
-    optional=frozenset(),
-    take=_dual_fields,
-    make=_made_dual,
-)
-PIVOTS = Kind(
-    name="part.Pivots",
-    cls=Pivots,
-    fields=("kernel", "rows", "factor"),
-    optional=frozenset(),
-    take=lambda pivots: {
-        "kernel": pivots.kernel,
-        "rows": pivots.rows,
-        "factor": pivots.factor,
-    },
-    make=Pivots,
-)
-PRUNED = Kind(
-    name="part.Pruned",
-    cls=Pruned,
-    fields=("kernels", "constant", "groups", "keys"),
-    optional=frozenset(),
-    take=_pruned_fields,
-    make=_made_pruned,
-)
-
-
+_SPECIAL = [
+    Kind(
+        "part.EvidenceFit",
+        EvidenceFit,
+        ("noise_precision", "noise_estimated", "noise_ceiling", *_SEARCH),
+        take=_fit_fields,
+        make=_made_fit,
+    ),
+    Kind(
+        "part.DualSpread",
+        DualVariance,
+        ("kernel", "rows", "weight", "intercept", "scales", "g", "q"),
+        take=_dual_fields,
+        make=_made_dual,
+    ),
+    Kind.of_attributes("part.Pivots", Pivots, ("kernel", "rows", "factor")),
+    Kind(
+        "part.Pruned",
+        Pruned,
+        ("kernels", "constant", "groups", "keys"),
+        take=_pruned_fields,
+        make=_made_pruned,
+    ),
+]
 _KERNELS: dict[str, Any] = {
     "kernel.Checked": kernels.Checked,
     "kernel.Columns": kernels.Columns,
@@ -282,8 +259,7 @@ def _all_kinds() -> list[Kind]:
         *(of_dataclass(name, cls, kernel=True) for name, cls in _KERNELS.items()),
         *(of_dataclass(name, cls) for name, cls in others.items()),
     ]
-    special = [DUAL_SPREAD, EVIDENCE_FIT, PIVOTS, PRUNED]
-    return [*plain, *special, of_enumeration("status", Status)]
+    return [*plain, *_SPECIAL, of_enumeration("status", Status)]
 
 
 CODEC = Codec(_all_kinds())

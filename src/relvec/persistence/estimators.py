@@ -17,7 +17,6 @@ from relvec.model_file import (
     checked_independent,
     checked_least_squares,
     checked_pairwise,
-    of_dataclass,
 )
 from relvec.modelling import FittedModel, IndependentModel, PairwiseModel
 from relvec.persistence.transformers import check_names
@@ -40,10 +39,11 @@ _NODES: tuple[Any, ...] = (
 
 def _of_process(cls: Any) -> Kind:
     """Save a kernel of Gaussian processes by its parameters."""
-    names = tuple(cls().get_params()) if cls in _LEAVES else _parts_of(cls)
-
-    def take(kernel: Any) -> Mapping[str, Any]:
-        return {name: getattr(kernel, name) for name in names}
+    names = {
+        processes.Sum: ["k1", "k2"],
+        processes.Product: ["k1", "k2"],
+        processes.Exponentiation: ["kernel", "exponent"],
+    }.get(cls) or cls().get_params()
 
     def make(**given: Any) -> Any:
         for name, value in given.items():
@@ -51,12 +51,7 @@ def _of_process(cls: Any) -> Kind:
         return cls(**given)
 
     name = f"sklearn.{cls.__name__}"
-    return Kind(name, cls, names, frozenset(), take, make, kernel=True)
-
-
-def _parts_of(cls: Any) -> tuple[str, ...]:
-    power = cls is processes.Exponentiation
-    return ("kernel", "exponent") if power else ("k1", "k2")
+    return Kind.of_attributes(name, cls, names, make=make, kernel=True)
 
 
 def _check(name: str, value: Any) -> None:
@@ -84,10 +79,8 @@ def _pairwise(name: Any, gamma: Any) -> Pairwise:
 
 def kernel_kinds() -> list[Kind]:
     """Kinds of all kernels that are scikit-learn's."""
-    plain = of_dataclass("kernel.Pairwise", Pairwise)
-    pairwise = Kind(
-        plain.name, Pairwise, plain.fields, frozenset(), plain.take, _pairwise
-    )
+    fields = ("name", "gamma")
+    pairwise = Kind.of_attributes("kernel.Pairwise", Pairwise, fields, make=_pairwise)
     return [pairwise, *(_of_process(cls) for cls in (*_LEAVES, *_NODES))]
 
 
@@ -147,15 +140,11 @@ def _kind(cls: Any, checked: Callable[[Any], Any]) -> Kind:
         _check_seed(params["random_state"])
         for name in _CENTRES:
             if name in params:
-                _check_centres(name, params[name], _n_features(found))
+                _check_centres(name, params[name], int(found.features.number))
         return cls(**params).restored(found)
 
     name = f"estimator.{cls.__name__}"
-    return Kind(name, cls, ("params", "model"), frozenset(), _taken, make)
-
-
-def _n_features(model: Any) -> int:
-    return int(model.features.number)
+    return Kind(name, cls, ("params", "model"), _taken, make)
 
 
 def _check_seed(value: Any) -> None:

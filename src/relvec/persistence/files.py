@@ -76,9 +76,9 @@ _SECTIONS = ("written_by", "summary", "estimator", "self_test")
 
 
 def save(model: Any, path: Path) -> None:
-    """Keep a fitted model in a file of strict JSON, which :func:`relvec.load` reads.
+    """Save a fitted model as strict JSON, which :func:`relvec.load` reads.
 
-    The file appears at once and as a whole, however the program ends.
+    The file is written as a whole or not at all, even if the program is interrupted.
 
     Parameters
     ----------
@@ -86,12 +86,12 @@ def save(model: Any, path: Path) -> None:
         A fitted estimator, or a pipeline of scalers, encoders, imputers and column
         transformers of scikit-learn that ends with one.
     path : str or path
-        Where; a file that is there is replaced.
+        The file to write; an existing file is replaced.
 
     Raises
     ------
     ModelFileError
-        If something of the model has no place in such a file, a kernel that is a
+        If a part of the model cannot be saved in such a file, a kernel that is a
         function of yours for instance; the text says what to do.
 
     Examples
@@ -115,11 +115,11 @@ def save(model: Any, path: Path) -> None:
 
 
 def load(path: Path) -> Any:
-    """The fitted model that a file holds, ready to predict.
+    """Load a fitted model from a file.
 
-    Nothing in the file is executed. A file that is damaged, or not as it should be, is
-    refused, and so is one whose model says something else than it did when it was
-    written. Digest and checks are against accidents: they do not tell who wrote a file.
+    Nothing in the file is executed. A damaged or malformed file is refused, and so is a
+    file whose model predicts something else than when it was written. The digest and
+    the checks protect against accidents; they do not show who wrote a file.
 
     Parameters
     ----------
@@ -130,7 +130,8 @@ def load(path: Path) -> Any:
     Returns
     -------
     RVR, RVC, LSSVR, LSSVC or Pipeline
-        With all fitted attributes, except what ``partial_fit`` needs to go on.
+        The model with all fitted attributes, except those that ``partial_fit`` needs
+        to continue.
 
     Raises
     ------
@@ -163,7 +164,7 @@ def as_file(model: Any) -> bytes:
     last = _last_step(model) if isinstance(model, Pipeline) else model
     if not is_estimator(last):
         raise ModelFileError(
-            f"{type(last).__name__} has no place in a model file, which holds RVR, "
+            f"{type(last).__name__} cannot be saved in a model file, which holds RVR, "
             "RVC, LSSVR, LSSVC and pipelines that end with one: keep it by joblib.dump"
         )
     check_is_fitted(last)
@@ -206,7 +207,8 @@ def of_file(text: bytes) -> Any:
 def self_test_error(path: Path) -> float:
     """Largest error of a file's model on the rows in the file.
 
-    It is relative to the largest value of an output, and not limited as for ``load``.
+    It is relative to the largest value of an output, and any size is accepted, unlike
+    in ``load``.
     """
     try:
         return max(_tried(read_limited(path))[1].values())

@@ -36,7 +36,6 @@ def pipeline_kinds() -> list[Kind]:
             "sklearn.Pipeline",
             Pipeline,
             ("steps",),
-            frozenset(),
             _steps,
             _pipeline,
             costly=True,
@@ -45,7 +44,6 @@ def pipeline_kinds() -> list[Kind]:
             "sklearn.ColumnTransformer",
             ColumnTransformer,
             columns,
-            frozenset(),
             _columns,
             _column_transformer,
             costly=True,
@@ -68,7 +66,7 @@ def _pipeline(steps: Any) -> Pipeline:
         raise ModelFileError("two steps of a pipeline have the same name")
     for _, step in named[:-1]:
         if not (_transforms(step) or _is_passed(step)):
-            raise ModelFileError("a step of a pipeline is no transformer")
+            raise ModelFileError("a step of a pipeline is not a transformer")
     return Pipeline(named)
 
 
@@ -109,7 +107,7 @@ def _columns(transformer: Any) -> Mapping[str, Any]:
 def _kept(original: Any, fitted: Any, places: list[int]) -> Any:
     """Keep a string, which scikit-learn replaces by a transformer when it fits.
 
-    One that has no columns was not fitted.
+    A transformer without columns was not fitted.
     """
     if isinstance(original, str):
         return original
@@ -202,8 +200,8 @@ def _kind_of(columns: Any) -> Any:
 def _frozen(one: Any) -> Any:
     if isinstance(one, str):
         if one not in _WORDS:
-            raise ModelFileError(f"{one!r} is no transformer")
+            raise ModelFileError(f"{one!r} is not a transformer")
         return one
     if not _transforms(one):
-        raise ModelFileError("a part of columns is no transformer")
+        raise ModelFileError("a part of columns is not a transformer")
     return FrozenEstimator(one)

@@ -67,8 +67,8 @@ def kept_params(transformer: Any) -> dict[str, Any]:
 
 def _no_place(cls: type, name: str, given: str) -> ModelFileError:
     return ModelFileError(
-        f"{cls.__name__} with {given} has no place in a model file: leave {name} as by "
-        "default, or keep the model by joblib.dump"
+        f"{cls.__name__} with {given} cannot be saved in a model file: leave {name} at "
+        "its default, or keep the model by joblib.dump"
     )
 
 
@@ -323,7 +323,7 @@ def _scaler(cls: Any, attributes: tuple[str, ...]) -> Kind:
         return scaler
 
     name, fields = f"sklearn.{cls.__name__}", (*_COMMON, "fitted")
-    return Kind(name, cls, fields, frozenset(), take, make, costly=True)
+    return Kind(name, cls, fields, take, make, costly=True)
 
 
 def _is_fitted_to(scaler: Any, name: str, value: Any, n_features: int) -> bool:
@@ -358,7 +358,7 @@ def _encoder(cls: Any) -> Kind:
         return encoder
 
     name, fields = f"sklearn.{cls.__name__}", (*_COMMON, "categories")
-    return Kind(name, cls, fields, frozenset(), take, make, costly=True)
+    return Kind(name, cls, fields, take, make, costly=True)
 
 
 def _is_column(value: Any) -> bool:
@@ -390,7 +390,7 @@ def _imputer() -> Kind:
         if not _is_column(statistics) or len(statistics) != n_features:
             raise ModelFileError("statistics are not one for each feature")
         if (missing is not None) != imputer.add_indicator:
-            raise ModelFileError("what is missing is for add_indicator")
+            raise ModelFileError("missing features require add_indicator")
         rows = np.stack([statistics, statistics])
         if missing is not None:
             rows[1, _checked_places(missing, n_features)] = imputer.missing_values
@@ -401,18 +401,18 @@ def _imputer() -> Kind:
 
     fields = (*_COMMON, "statistics", "missing")
     name = "sklearn.SimpleImputer"
-    return Kind(name, SimpleImputer, fields, frozenset(), take, make, costly=True)
+    return Kind(name, SimpleImputer, fields, take, make, costly=True)
 
 
 def _checked_places(places: Any, count: int) -> AnyArray:
     """Check increasing indices of features."""
     known = isinstance(places, np.ndarray) and places.ndim == 1
     if not known or places.dtype.kind not in "iu":
-        raise ModelFileError("what is missing are no numbers of features")
+        raise ModelFileError("missing features are not given by indices")
     if len(places) and not (places[0] >= 0 and places[-1] < count):
-        raise ModelFileError("what is missing are numbers of other features")
+        raise ModelFileError("missing features have indices out of range")
     if np.any(places[1:] <= places[:-1]):
-        raise ModelFileError("what is missing is not in order")
+        raise ModelFileError("indices of missing features are not in order")
     return places
 
 

@@ -50,10 +50,11 @@ def basis_functions(
 ) -> Array:
     """Values (n, functions) at positions in [0, 1]: polynomials, then each level.
 
-    Each level j has one wavelet per cell of width 2^-j, the one whose support has its
-    centre there. It is wrapped around a circle, or cut off at the ends of the interval.
-    Wavelets see no polynomials of degree < N: on the interval these are added, on the
-    circle only the constant, which completes an orthonormal basis.
+    Each level j has one wavelet per cell of width 2^-j, the one whose support is
+    centred there. It is wrapped around a circle, or cut off at the ends of the
+    interval. Wavelets are orthogonal to polynomials of degree < N: on the interval
+    these are added, on the circle only the constant, which completes an orthonormal
+    basis.
     """
     order = len(taps) // 2
     pywt = pywavelets()
