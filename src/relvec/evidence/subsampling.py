@@ -22,7 +22,7 @@ from relvec.design import DesignMatrix
 from relvec.design.compressed import Inner, compressed, in_place_of_rows
 from relvec.evidence.base import Model, Problem
 from relvec.evidence.mode import posterior_at_mode
-from relvec.evidence.moments import Moments, combined_by_output, tempered
+from relvec.evidence.newton import Moments, combined_by_output, tempered
 from relvec.evidence.products import CandidateStatistics, best_additions
 from relvec.evidence.search import BatchSearch, SearchState
 from relvec.likelihoods import PseudoObservations
