@@ -30,7 +30,7 @@ from relvec.export.expressions import (
 from relvec.likelihoods.averages import COMMON_SHARE, LEAST_PIVOT, scattered
 from relvec.likelihoods.bernoulli import kolmogorov_rule
 from relvec.likelihoods.multinomial import coupled_rule
-from relvec.modelling.families import Doubt
+from relvec.modelling.families import ClassPriorMixing
 from relvec.precision import ROUNDING
 from relvec.typing import Array
 
@@ -138,7 +138,7 @@ _LOG_DENSITY = -0.5 * np.log(2 * np.pi)
 
 
 def averaged_sigmoid(
-    mean: Expression, variance: Expression, doubt: Doubt | None
+    mean: Expression, variance: Expression, doubt: ClassPriorMixing | None
 ) -> Expression:
     """P (2,) of two classes, averaged over η with these moments (1,)."""
     nodes, weights = kolmogorov_rule()
@@ -154,7 +154,7 @@ def averaged_sigmoid(
     return named("both_sides", mixed_with_priors(p, doubt), short, sides, even)
 
 
-def _shares(doubt: Doubt | None, n_classes: int) -> tuple[float, Array]:
+def _shares(doubt: ClassPriorMixing | None, n_classes: int) -> tuple[float, Array]:
     """The weight of the model, and the weighted class frequencies."""
     if doubt is None:
         return 1.0, np.zeros(n_classes)
@@ -168,14 +168,14 @@ def log_averaged_sigmoid(mean: Expression, variance: Expression) -> Expression:
     return log_sum_exp(log_normal_cdf(z) + np.log(weights))
 
 
-def mixed_with_priors(p: Expression, doubt: Doubt | None) -> Expression:
+def mixed_with_priors(p: Expression, doubt: ClassPriorMixing | None) -> Expression:
     """Mix probabilities with class frequencies."""
     sure, shares = _shares(doubt, p.shape[-1])
     return p * sure + shares
 
 
 def log_mixed_with_priors(
-    log_p: Expression, doubts: list[Doubt | None], place: int
+    log_p: Expression, doubts: list[ClassPriorMixing | None], place: int
 ) -> Expression:
     """Mix log probabilities (M,) of one of two classes of several models."""
     if not any(doubts):

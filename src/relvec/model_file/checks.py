@@ -56,16 +56,15 @@ from relvec.modelling import (
 from relvec.modelling.coupling import Pairs, Rest, VotingPairs
 from relvec.modelling.families.classes import (
     ClassFamily,
+    ClassPriorMixing,
     ClassWiseProbit,
     Logit,
     PluggedIn,
     Probit,
     TwoClasses,
 )
-from relvec.modelling.families.counts import Counts
-from relvec.modelling.families.noise_levels import NoiseLevels
-from relvec.modelling.families.probabilities import Doubt
-from relvec.modelling.residuals import Calibration, Residuals
+from relvec.modelling.families.noises import Counts, NoiseLevels
+from relvec.modelling.predictive import Calibration, Residuals
 from relvec.modelling.same_functions import Pruned
 from relvec.modelling.surroundings import Surroundings
 from relvec.posterior import CoupledPosterior, Posterior
@@ -280,7 +279,7 @@ def _several_outputs(family: SeveralOutputs, sizes: Sizes) -> None:
         raise refusal("noise_variance", f"an array of 1 to {_MOST_OUTPUTS}")
 
 
-def _doubt(doubt: Doubt, sizes: Sizes) -> None:
+def _doubt(doubt: ClassPriorMixing, sizes: Sizes) -> None:
     if doubt.share >= 1:
         raise refusal("doubt", "a share of frequencies")
 
@@ -358,7 +357,7 @@ _OF_REALS: dict[str, Rule] = {
 _OF_CLASSES: dict[str, Rule] = {
     "labels": _labels,
     "coupled": flag,
-    "doubt": optional(_a(Doubt)),
+    "doubt": optional(_a(ClassPriorMixing)),
 }
 _POSTERIOR = Schema(
     {
@@ -399,7 +398,7 @@ _SCHEMAS: dict[type[Any], Schema] = {
         },
         _several_outputs,
     ),
-    Doubt: Schema(
+    ClassPriorMixing: Schema(
         {"frequencies": reals("classes", least=0.0), "share": number(0.0)}, _doubt
     ),
     **{kind: Schema(_OF_CLASSES, _classes) for kind in _CLASSES},

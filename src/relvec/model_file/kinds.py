@@ -45,16 +45,15 @@ from relvec.modelling import (
 )
 from relvec.modelling.coupling import Pairs, Rest, VotingPairs
 from relvec.modelling.families.classes import (
+    ClassPriorMixing,
     ClassWiseProbit,
     Logit,
     PluggedIn,
     Probit,
     TwoClasses,
 )
-from relvec.modelling.families.counts import Counts
-from relvec.modelling.families.noise_levels import NoiseLevels
-from relvec.modelling.families.probabilities import Doubt
-from relvec.modelling.residuals import Calibration, Residuals
+from relvec.modelling.families.noises import Counts, NoiseLevels
+from relvec.modelling.predictive import Calibration, Residuals
 from relvec.modelling.same_functions import Pruned
 from relvec.modelling.surroundings import Surroundings
 from relvec.partition import Incremental, SplitMerge, WorkingSet
@@ -238,7 +237,7 @@ _PARTS: dict[str, Any] = {
     "part.Basis": Basis,
     "part.Calibration": Calibration,
     "part.CoupledPosterior": CoupledPosterior,
-    "part.Doubt": Doubt,
+    "part.Doubt": ClassPriorMixing,
     "part.Features": Features,
     "part.Group": Group,
     "part.Learned": Learned,

@@ -3,15 +3,6 @@
 from relvec.modelling.accumulation import Accumulated
 from relvec.modelling.advice import has_width
 from relvec.modelling.calibration import calibrated, checked_by_folds, checked_fit
-from relvec.modelling.candidates import (
-    AT_ROWS,
-    AtRows,
-    Candidates,
-    Centres,
-    Given,
-    InColumns,
-    OnRows,
-)
 from relvec.modelling.coupling import (
     ONE_AGAINST,
     OneAgainstOne,
@@ -57,24 +48,35 @@ from relvec.modelling.noise_model import NoiseModel
 from relvec.modelling.outputs import OUTPUTS, Targets, has_prior
 from relvec.modelling.pairwise import Fit, PairwiseModel, fit_pairwise
 from relvec.modelling.predictive import (
+    LEVEL,
+    Calibration,
     ClassDistribution,
+    Residuals,
     TargetDistribution,
     variance_factor,
 )
-from relvec.modelling.residuals import LEVEL, Calibration, Residuals
-from relvec.modelling.specification import Specification
+from relvec.modelling.specification import (
+    AT_ROWS,
+    AtRows,
+    Candidates,
+    Centres,
+    Given,
+    InColumns,
+    OnRows,
+    Specification,
+)
 from relvec.modelling.training_rows import (
     Features,
     Sample,
     Spread,
     TrainingRows,
+    TrainingSet,
     check_magnitude,
     features_of,
     in_arrays,
     in_blocks,
     targets_of,
 )
-from relvec.modelling.training_set import TrainingSet
 from relvec.modelling.trial_rows import known_places, trial_rows
 from relvec.modelling.varying_noise import fit_varying_noise
 

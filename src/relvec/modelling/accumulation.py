@@ -8,8 +8,8 @@ from relvec.basis import blocks
 from relvec.design.compressed import Inner, compressed
 from relvec.evidence import Problem
 from relvec.likelihoods import gaussian_noise
-from relvec.modelling.candidates import Candidates
 from relvec.modelling.families import Regression
+from relvec.modelling.specification import Candidates
 from relvec.modelling.training_rows import Features
 from relvec.typing import AnyArray, Array
 

@@ -31,7 +31,7 @@ from relvec.modelling.families import LeftOut
 from relvec.modelling.fitted import FittedModel
 from relvec.modelling.leave_one_out import equal_pairs
 from relvec.modelling.surroundings import Surroundings
-from relvec.modelling.training_set import TrainingSet
+from relvec.modelling.training_rows import TrainingSet
 from relvec.typing import AnyArray, Array
 
 # Pivots beside the model's own rows, which come first: as many again, but no more than

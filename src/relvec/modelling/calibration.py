@@ -28,14 +28,14 @@ from relvec.likelihoods import SharedGaussian
 from relvec.linalg import single_threaded
 from relvec.modelling.augmentation import surroundings
 from relvec.modelling.families import LeftOut, NoiseLevels, Regression
-from relvec.modelling.families.noise import noise_factor
+from relvec.modelling.families.base import noise_factor
 from relvec.modelling.fitted import FittedModel
 from relvec.modelling.leave_one_out import judged
 from relvec.modelling.monitor import Monitor, logger, silent
 from relvec.modelling.pairwise import Fit
 from relvec.modelling.specification import Specification
 from relvec.modelling.surroundings import Surroundings
-from relvec.modelling.training_set import TrainingSet
+from relvec.modelling.training_rows import TrainingSet
 from relvec.typing import AnyArray, Array, Indices
 
 # That are left out, for the sake of time: their mean square is known to 2 %.

@@ -18,15 +18,13 @@ from relvec.evidence import (
 from relvec.linalg import single_threaded
 from relvec.modelling.accumulation import Accumulated
 from relvec.modelling.calibration import calibrated, noise_has_prior
-from relvec.modelling.candidates import Candidates, held
 from relvec.modelling.families import Regression
-from relvec.modelling.families.noise import freedom_left
+from relvec.modelling.families.base import freedom_left
 from relvec.modelling.fitted import Beginning, FittedModel, KnownFunctions, Learned
 from relvec.modelling.monitor import Monitor, silent
 from relvec.modelling.same_functions import Pruned
-from relvec.modelling.specification import Specification
-from relvec.modelling.training_rows import Features
-from relvec.modelling.training_set import TrainingSet
+from relvec.modelling.specification import Candidates, Specification, held
+from relvec.modelling.training_rows import Features, TrainingSet
 from relvec.typing import Array, Indices
 
 

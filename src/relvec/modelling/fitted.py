@@ -14,7 +14,7 @@ from relvec.kernels import Kernel
 from relvec.modelling.advice import in_words
 from relvec.modelling.draws import Beyond
 from relvec.modelling.families import Family
-from relvec.modelling.residuals import Calibration, Residuals
+from relvec.modelling.predictive import Calibration, Residuals
 from relvec.modelling.same_functions import Pruned, values_among
 from relvec.modelling.stacked import ROW_ENTRIES, Linear, Stack
 from relvec.modelling.surroundings import Surroundings

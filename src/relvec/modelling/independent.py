@@ -9,8 +9,7 @@ import numpy as np
 from relvec.data import RowBlocks
 from relvec.modelling.fitted import FittedModel
 from relvec.modelling.monitor import Monitor, logger, silent
-from relvec.modelling.predictive import TargetDistribution
-from relvec.modelling.residuals import Residuals
+from relvec.modelling.predictive import Residuals, TargetDistribution
 from relvec.modelling.several_models import SeveralModels
 from relvec.modelling.specification import Specification
 from relvec.modelling.training_rows import TrainingRows

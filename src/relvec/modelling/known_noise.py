@@ -22,7 +22,7 @@ from relvec.modelling.fitted import FittedModel
 from relvec.modelling.leave_one_out import judged
 from relvec.modelling.pairwise import Fit
 from relvec.modelling.specification import Specification
-from relvec.modelling.training_set import TrainingSet
+from relvec.modelling.training_rows import TrainingSet
 from relvec.parameters import as_floats, as_weights
 from relvec.typing import Array
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from relvec.kernel_learning import Judged
 from relvec.modelling.fitted import FittedModel
-from relvec.modelling.training_set import TrainingSet
+from relvec.modelling.training_rows import TrainingSet
 from relvec.typing import AnyArray, Indices
 
 

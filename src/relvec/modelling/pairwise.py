@@ -13,7 +13,7 @@ from relvec.kernels import Kernel
 from relvec.likelihoods.bernoulli import moderated_log_odds
 from relvec.modelling.coupling import Coupling
 from relvec.modelling.families import class_family
-from relvec.modelling.families.probabilities import DoubtOfEach
+from relvec.modelling.families.classes import MixingOfEach
 from relvec.modelling.fitted import FittedModel, latent_of
 from relvec.modelling.monitor import Monitor, logger, silent
 from relvec.modelling.predictive import ClassDistribution, ClassVotes
@@ -84,9 +84,9 @@ class PairwiseModel(SeveralModels):
         return self.coupling.predictive(odds)
 
     @cached_property
-    def _doubt(self) -> DoubtOfEach | None:
+    def _doubt(self) -> MixingOfEach | None:
         doubts = [getattr(one.family, "doubt", None) for one in self.models]
-        return DoubtOfEach.of(doubts) if any(doubts) else None
+        return MixingOfEach.of(doubts) if any(doubts) else None
 
     @property
     def labels(self) -> AnyArray:

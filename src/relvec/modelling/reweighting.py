@@ -28,7 +28,7 @@ from relvec.modelling.fitted import FittedModel
 from relvec.modelling.monitor import Monitor, silent
 from relvec.modelling.pairwise import Fit
 from relvec.modelling.specification import Specification
-from relvec.modelling.training_set import TrainingSet
+from relvec.modelling.training_rows import TrainingSet
 from relvec.typing import Array
 
 _MOST_TURNS = 8  # of which it takes three or four

@@ -10,7 +10,7 @@ import numpy as np
 from relvec.evidence import Status
 from relvec.kernels import Kernel
 from relvec.modelling.fitted import FittedModel, Learned
-from relvec.modelling.residuals import Calibration
+from relvec.modelling.predictive import Calibration
 from relvec.modelling.same_functions import function_keys
 from relvec.modelling.stacked import Stack
 from relvec.modelling.training_rows import Features

@@ -1,16 +1,104 @@
-"""The rows to fit, in memory or read from a source again and again."""
+"""The rows that a model is fitted to: in memory or read again and again, with targets.
 
+Rows of weight zero are dropped, and equal rows among many are merged. Rows in memory
+are sorted by their values first. Searches number functions and draw rows by position,
+and sums are rounded in the order of their terms; so the same rows in another order give
+the same model.
+"""
+
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from numbers import Real
 
 import numpy as np
 
 from relvec.chance import generator
 from relvec.data import Block, RowBlocks
 from relvec.design import Rows
-from relvec.modelling.row_order import by_likeness, by_values
+from relvec.likelihoods import Likelihood
 from relvec.parameters import as_weights
 from relvec.typing import AnyArray, Array, Indices
+
+_COLUMNS_AT_ONCE = (
+    8  # compared at a time, beyond the first, which mostly tells rows apart
+)
+# Of the largest value of a kernel matrix: what differs by less is rounding, which may
+# be another in another order.
+_RESOLUTION = 2.0**-30
+
+
+@dataclass(frozen=True)
+class RowOrder:
+    """Rows one after the other, and which of them differ from the one before."""
+
+    indices: Indices
+    fresh: AnyArray
+
+    @classmethod
+    def given(cls, n_rows: int) -> "RowOrder":
+        """As they come, before anything is known of them."""
+        indices = np.arange(n_rows)
+        return cls(indices, indices == 0)
+
+    def then_by(self, keys: Iterable[list[AnyArray]]) -> "RowOrder":
+        """Rows that do not differ by these keys, the first of which counts most.
+
+        Keys come some at a time, and only as long as rows have all others in common.
+        """
+        indices, fresh = self.indices.copy(), self.fresh.copy()
+        for some in keys:
+            alike = ~fresh
+            alike[:-1] |= alike[1:]
+            tied = np.flatnonzero(alike)
+            if len(tied) == 0:
+                break
+            own = [key[indices[tied]] for key in some]
+            order = np.lexsort((*own[::-1], np.cumsum(fresh)[tied]))
+            indices[tied] = indices[tied][order]
+            for key in own:
+                values = key[order]
+                fresh[tied[1:]] |= values[1:] != values[:-1]
+        return RowOrder(indices, fresh)
+
+
+def by_values(X: AnyArray, y: AnyArray | None = None) -> RowOrder:
+    """By the features from the first to the last, then by the target.
+
+    Only ranks count, so that units do not matter.
+    """
+    return RowOrder.given(len(X)).then_by(_sort_keys(X, y))
+
+
+def by_likeness(K: AnyArray, y: AnyArray) -> RowOrder:
+    """Of a kernel's values between all rows: by those that each has, in any order."""
+    return RowOrder.given(len(K)).then_by(_keys_of_square(K, y))
+
+
+def _sort_keys(X: AnyArray, y: AnyArray | None) -> Iterator[list[AnyArray]]:
+    columns = _ranked(X) if X.dtype == object else X
+    yield list(columns[:, :1].T)
+    for first in range(1, columns.shape[1], _COLUMNS_AT_ONCE):
+        yield list(columns[:, first : first + _COLUMNS_AT_ONCE].T)
+    if y is not None:
+        targets = y.reshape(len(y), -1).T
+        yield [np.unique(one, return_inverse=True)[1].ravel() for one in targets]
+
+
+def _keys_of_square(K: AnyArray, y: AnyArray) -> Iterator[list[AnyArray]]:
+    unit = _RESOLUTION * float(np.max(np.abs(K), initial=0.0)) or 1.0
+    yield [np.rint(np.diagonal(K) / unit), np.rint(np.min(K, axis=1) / unit)]
+    yield from _sort_keys(np.sort(np.rint(K / unit), axis=1), y)
+
+
+def _ranked(objects: AnyArray) -> Array:
+    """Ranks in columns of text or of numbers; all the same where there is no order."""
+    ranks = np.zeros(objects.shape)
+    for rank, column in zip(ranks.T, objects.T, strict=True):
+        if any(all(isinstance(item, kind) for item in column) for kind in (str, Real)):
+            rank[:] = np.unique(column, return_inverse=True)[1].ravel()
+    return ranks
+
 
 _LARGEST_FEATURE = 1e152  # the sum of the squares of many stays in range
 _SMALLEST_SPAN = 1e-152  # squares of differences, and their reciprocals, do too
@@ -395,3 +483,95 @@ def _smallest(keys: Array, count: int) -> Indices:
     if len(keys) <= count:
         return np.arange(len(keys))
     return np.sort(np.argpartition(keys, count)[:count])
+
+
+@dataclass(frozen=True)
+class TrainingSet:
+    """All that a model is fitted to."""
+
+    rows: TrainingRows
+    targets: Array  # (rows, outputs), less the offset
+    likelihood: Likelihood  # with the parameters to begin with
+    offset: Array | float = 0.0  # (outputs,) if there are several
+    # Nats of each observation that log densities have besides, where weights are not
+    # repetitions but relative precisions.
+    density_shift: float = 0.0
+
+    def __len__(self) -> int:
+        return len(self.targets)
+
+    @property
+    def table(self) -> AnyArray:
+        """The rows themselves, which must be in memory."""
+        return self.rows.rows.whole()
+
+    @property
+    def weight(self) -> Array:
+        """Of the rows."""
+        return self.rows.weight
+
+    @property
+    def root_mean_squares(self) -> Array:
+        """Of the outputs (K,)."""
+        squares = np.average(self.targets**2, axis=0, weights=self.weight)
+        return np.asarray(np.sqrt(squares))
+
+    def with_parameters(self, log_parameters: Array) -> "TrainingSet":
+        """With other parameters of the likelihood to begin with."""
+        likelihood = self.likelihood.with_parameters(log_parameters)
+        return replace(self, likelihood=likelihood)
+
+    def drawn(self, count: int) -> "TrainingSet":
+        """At most so many rows, drawn by chance, in memory; all of them if they are."""
+        if self.rows.in_memory and count >= len(self):
+            return self
+        chosen = self.rows.drawn(count)
+        rows, targets = self.rows.loaded(chosen), self.targets[chosen]
+        return replace(self, rows=rows, targets=targets)
+
+    def shuffled(self) -> "TrainingSet":
+        """The same in memory, its rows in an order by chance."""
+        return self.reordered(generator(self.rows.seed, 3).permutation(len(self)))
+
+    def reordered(self, order: Indices) -> "TrainingSet":
+        """The same in memory, its rows in this order."""
+        rows, X = self.rows, self.table
+        moved = replace(
+            rows,
+            rows=Rows.of(X[order]),
+            indices=rows.indices[order],
+            weight=rows.weight[order],
+            sample=Sample.of(X[order], rows.sample.size, rows.seed),
+        )
+        return replace(self, rows=moved, targets=self.targets[order])
+
+    def subset(self, chosen: Indices) -> "TrainingSet":
+        """Some of the rows, ascending."""
+        rows = self.rows.subset(chosen)
+        return replace(self, rows=rows, targets=self.targets[chosen])
+
+    def joined(self, *others: "TrainingSet") -> "TrainingSet":
+        """With the rows of others, which none of them shares, in memory."""
+        sets = [one for one in (self, *others) if len(one)]
+        if len(sets) <= 1:
+            return sets[0] if sets else self
+        X = np.concatenate([one.table for one in sets])
+        rows = replace(
+            self.rows,
+            rows=Rows.of(X),
+            indices=np.concatenate([one.rows.indices for one in sets]),
+            weight=np.concatenate([one.weight for one in sets]),
+            sample=Sample.of(X, self.rows.sample.size, self.rows.seed),
+            in_memory=True,
+            spread=None,
+        )
+        targets = np.concatenate([one.targets for one in sets])
+        return replace(self, rows=rows, targets=targets)
+
+    def folds(self, number: int) -> list[tuple["TrainingSet", "TrainingSet"]]:
+        """Rows to fit and rows to judge, each judged once."""
+        drawing = generator(self.rows.seed)
+        label = drawing.permutation(len(self)) % number
+        judged = [self.subset(np.flatnonzero(label == k)) for k in range(number)]
+        fitted = [self.subset(np.flatnonzero(label != k)) for k in range(number)]
+        return list(zip(fitted, judged, strict=True))

@@ -22,10 +22,9 @@ from relvec.modelling.fitted import FittedModel
 from relvec.modelling.leave_one_out import judged
 from relvec.modelling.monitor import Monitor, logger, silent
 from relvec.modelling.pairwise import Fit
-from relvec.modelling.predictive import TargetDistribution
-from relvec.modelling.residuals import Calibration, Residuals
+from relvec.modelling.predictive import Calibration, Residuals, TargetDistribution
 from relvec.modelling.specification import Specification
-from relvec.modelling.training_set import TrainingSet
+from relvec.modelling.training_rows import TrainingSet
 from relvec.typing import Array
 
 _MOST_ROUNDS = 4
