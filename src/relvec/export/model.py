@@ -49,7 +49,6 @@ from relvec.modelling import (
     trial_rows,
     variance_factor,
 )
-from relvec.modelling.coupling import Pairs, Rest, VotingPairs
 from relvec.modelling.families import (
     ClassWiseProbit,
     Counts,
@@ -58,7 +57,8 @@ from relvec.modelling.families import (
     Probit,
     TwoClasses,
 )
-from relvec.modelling.surroundings import Surroundings
+from relvec.modelling.latent import AugmentedVariance
+from relvec.modelling.several_models import Pairs, Rest, VotingPairs
 from relvec.posterior import CoupledPosterior
 from relvec.typing import AnyArray, Array, Indices
 
@@ -70,13 +70,13 @@ _TINY = 1e-30
 class AugmentedMoments:
     """Mean and variance augmented by what the data do not determine."""
 
-    found: Surroundings
+    found: AugmentedVariance
     squares: Expression  # (m,) of z
     prior: Expression  # (1,) k(x, x)
 
     @classmethod
     def of(
-        cls, found: Surroundings, functions: FunctionValues, pairs: KernelInputs
+        cls, found: AugmentedVariance, functions: FunctionValues, pairs: KernelInputs
     ) -> "AugmentedMoments":
         """Build from the model's own functions and additional pivots."""
         pivots = FunctionValues.of(Basis((found.pivots,), bias=False), pairs)

@@ -37,7 +37,7 @@ from relvec.typing import Array
 # Expansion of the normal tail as in ``likelihoods.probit_integrals``, here with a
 # degree for relative errors of 1e-15.
 _MIDDLE, _DEGREE = 3.75 * np.sqrt(2.0), 21
-# Beyond, squares exceed the range of single precision.
+# ExcessVariance, squares exceed the range of single precision.
 _FURTHEST = 1e9
 
 
@@ -256,7 +256,7 @@ def half_points(n_outputs: int) -> Array:
 
 
 def couple_pairs(p: list[Expression], n_classes: int) -> Expression:
-    """P (K,) from those of all pairs, as in ``relvec.modelling.coupling``.
+    """P (K,) from those of all pairs, as in ``relvec.modelling.several_models``.
 
     With Q of its quadratic form, p is proportional to the solution of (Q + 11ᵀ)p = 1. Q
     is singular if pairs agree; the sum is not.
@@ -276,7 +276,7 @@ def couple_pairs(p: list[Expression], n_classes: int) -> Expression:
 
 
 def votes(odds: Expression, n_classes: int) -> Expression:
-    """Votes (K,) from log odds (pairs,), as in ``relvec.modelling.coupling``."""
+    """Votes (K,) from log odds (pairs,), as in ``relvec.modelling.several_models``."""
     first, second = (np.eye(n_classes)[side] for side in np.triu_indices(n_classes, 1))
     lost = if_negative(ROUNDING - odds, 0.0, 1.0)
     counted = matmul(lost, first - second) + second.sum(axis=0)

@@ -53,7 +53,6 @@ from relvec.modelling import (
     RobustRegression,
     SeveralOutputs,
 )
-from relvec.modelling.coupling import Pairs, Rest, VotingPairs
 from relvec.modelling.families.classes import (
     ClassFamily,
     ClassPriorMixing,
@@ -64,9 +63,9 @@ from relvec.modelling.families.classes import (
     TwoClasses,
 )
 from relvec.modelling.families.noises import Counts, NoiseLevels
+from relvec.modelling.latent import AugmentedVariance, Pruned
 from relvec.modelling.predictive import Calibration, Residuals
-from relvec.modelling.same_functions import Pruned
-from relvec.modelling.surroundings import Surroundings
+from relvec.modelling.several_models import Pairs, Rest, VotingPairs
 from relvec.posterior import CoupledPosterior, Posterior
 
 # Contrasts and pairs of K classes are K² numbers, which are in no file.
@@ -235,7 +234,7 @@ def _scales(group: PerCentreScale, sizes: Sizes) -> None:
         raise refusal("scales", "one for all features, or for each")
 
 
-def _surroundings(found: Surroundings, sizes: Sizes) -> None:
+def _surroundings(found: AugmentedVariance, sizes: Sizes) -> None:
     reals("directions", len(found.pivots))("by_pivots", found.by_pivots, sizes)
     shared = sizes["kernel functions"] if np.size(found.by_functions) else 0
     reals("directions", shared)("by_functions", found.by_functions, sizes)
@@ -451,7 +450,7 @@ _SCHEMAS: dict[type[Any], Schema] = {
             "history": history(),
         }
     ),
-    Surroundings: Schema(
+    AugmentedVariance: Schema(
         {
             "pivots": _a(Group),
             "amplitude": reals("outputs", least=0.0),
@@ -482,7 +481,7 @@ _SCHEMAS: dict[type[Any], Schema] = {
             "learned": _a(Learned),
             "remarks": words,
             "partition": optional(_a(PartitionSummary)),
-            "surroundings": optional(_a(Surroundings)),
+            "surroundings": optional(_a(AugmentedVariance)),
             "residuals": optional(_a(Residuals)),
             "calibration": optional(_a(Calibration)),
         },

@@ -43,7 +43,6 @@ from relvec.modelling import (
     Softmax,
     StudentT,
 )
-from relvec.modelling.coupling import Pairs, Rest, VotingPairs
 from relvec.modelling.families.classes import (
     ClassPriorMixing,
     ClassWiseProbit,
@@ -53,14 +52,14 @@ from relvec.modelling.families.classes import (
     TwoClasses,
 )
 from relvec.modelling.families.noises import Counts, NoiseLevels
+from relvec.modelling.latent import AugmentedVariance, Pruned
 from relvec.modelling.predictive import Calibration, Residuals
-from relvec.modelling.same_functions import Pruned
-from relvec.modelling.surroundings import Surroundings
+from relvec.modelling.several_models import Pairs, Rest, VotingPairs
 from relvec.partition import Incremental, SplitMerge, WorkingSet
 from relvec.posterior import CoupledPosterior, Posterior
 from relvec.typing import AnyArray
 
-_CONSTANT = "constant"  # as ``relvec.modelling.same_functions`` names it
+_CONSTANT = "constant"  # as ``relvec.modelling.latent`` names it
 _KEY_BYTES = 8
 _SEARCH = (
     "posterior",
@@ -247,7 +246,7 @@ _PARTS: dict[str, Any] = {
     "part.Posterior": Posterior,
     "part.Residuals": Residuals,
     "part.RidgeSpread": RidgeVariance,
-    "part.Surroundings": Surroundings,
+    "part.Surroundings": AugmentedVariance,
     "part.Varying": PerCentreScale,
 }
 

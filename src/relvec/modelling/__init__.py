@@ -1,14 +1,7 @@
 """Fitting as a function: a specification and rows in, a fitted model out."""
 
-from relvec.modelling.accumulation import Accumulated
-from relvec.modelling.advice import has_width
+from relvec.modelling.advice import has_width, remark_on_lost_classes
 from relvec.modelling.calibration import calibrated, checked_by_folds, checked_fit
-from relvec.modelling.coupling import (
-    ONE_AGAINST,
-    OneAgainstOne,
-    coupling_for,
-    is_one_against,
-)
 from relvec.modelling.families import (
     SINGLE_MODELS,
     Family,
@@ -25,6 +18,7 @@ from relvec.modelling.families import (
     regression_family,
 )
 from relvec.modelling.fit import (
+    Accumulated,
     fit,
     fit_accumulated,
     fit_candidates,
@@ -34,19 +28,25 @@ from relvec.modelling.fit import (
 )
 from relvec.modelling.fitted import (
     Beginning,
+    Fit,
     FittedModel,
     KnownFunctions,
     Learned,
     PartitionSummary,
+    equal_pairs,
+    judged,
+    known_places,
     latent_of,
+    trial_rows,
 )
-from relvec.modelling.independent import IndependentModel
-from relvec.modelling.leave_one_out import equal_pairs, judged
-from relvec.modelling.lost_classes import remark_on_lost_classes
 from relvec.modelling.monitor import Monitor, heard, logged, logger, silent
-from relvec.modelling.noise_model import NoiseModel
-from relvec.modelling.outputs import OUTPUTS, Targets, has_prior
-from relvec.modelling.pairwise import Fit, PairwiseModel, fit_pairwise
+from relvec.modelling.noise_model import (
+    OUTPUTS,
+    NoiseModel,
+    Targets,
+    fit_varying_noise,
+    has_prior,
+)
 from relvec.modelling.predictive import (
     LEVEL,
     Calibration,
@@ -54,6 +54,15 @@ from relvec.modelling.predictive import (
     Residuals,
     TargetDistribution,
     variance_factor,
+)
+from relvec.modelling.several_models import (
+    ONE_AGAINST,
+    IndependentModel,
+    OneAgainstOne,
+    PairwiseModel,
+    coupling_for,
+    fit_pairwise,
+    is_one_against,
 )
 from relvec.modelling.specification import (
     AT_ROWS,
@@ -77,8 +86,6 @@ from relvec.modelling.training_rows import (
     in_blocks,
     targets_of,
 )
-from relvec.modelling.trial_rows import known_places, trial_rows
-from relvec.modelling.varying_noise import fit_varying_noise
 
 __all__ = [
     "AT_ROWS",

@@ -29,12 +29,10 @@ from relvec.linalg import single_threaded
 from relvec.modelling.augmentation import surroundings
 from relvec.modelling.families import LeftOut, NoiseLevels, Regression
 from relvec.modelling.families.base import noise_factor
-from relvec.modelling.fitted import FittedModel
-from relvec.modelling.leave_one_out import judged
+from relvec.modelling.fitted import Fit, FittedModel, judged
+from relvec.modelling.latent import AugmentedVariance
 from relvec.modelling.monitor import Monitor, logger, silent
-from relvec.modelling.pairwise import Fit
 from relvec.modelling.specification import Specification
-from relvec.modelling.surroundings import Surroundings
 from relvec.modelling.training_rows import TrainingSet
 from relvec.typing import AnyArray, Array, Indices
 
@@ -194,7 +192,7 @@ def _widened(
 
 def _surroundings(
     model: FittedModel, data: TrainingSet, seen: Judged, left_out: LeftOut
-) -> Surroundings | None:
+) -> AugmentedVariance | None:
     """What is not known far from these rows, with outputs in units of their own."""
     unit = model.family.units
     if unit is None:

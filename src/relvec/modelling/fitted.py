@@ -1,6 +1,6 @@
 """A fitted model: all that predicting, describing and exporting it needs."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, Protocol
@@ -8,17 +8,24 @@ from typing import Any, Protocol
 import numpy as np
 
 from relvec.basis import Basis, blocks
+from relvec.chance import generator
 from relvec.data import RowBlocks, is_row_blocks
 from relvec.evidence import EvidenceFit, Status
+from relvec.kernel_learning import Judged
 from relvec.kernels import Kernel
 from relvec.modelling.advice import in_words
-from relvec.modelling.draws import Beyond
 from relvec.modelling.families import Family
+from relvec.modelling.latent import (
+    ROW_ENTRIES,
+    AugmentedVariance,
+    ExcessVariance,
+    LinearPredictor,
+    Pruned,
+    Stack,
+    values_among,
+)
 from relvec.modelling.predictive import Calibration, Residuals
-from relvec.modelling.same_functions import Pruned, values_among
-from relvec.modelling.stacked import ROW_ENTRIES, Linear, Stack
-from relvec.modelling.surroundings import Surroundings
-from relvec.modelling.training_rows import Features
+from relvec.modelling.training_rows import Features, TrainingSet
 from relvec.posterior import Posterior
 from relvec.typing import AnyArray, Array, Indices
 
@@ -76,7 +83,7 @@ class FittedModel:
     learned: Learned = field(default_factory=Learned)
     remarks: tuple[str, ...] = ()  # what a user should be told besides the status
     partition: PartitionSummary | None = None  # if it was fitted by parts
-    surroundings: Surroundings | None = None  # what is not known far from the data
+    surroundings: AugmentedVariance | None = None  # what is not known far from the data
     residuals: Residuals | None = None  # of rows left out, if they are known
     calibration: Calibration | None = None  # what rows left out say of predictions
     noise_model: "FittedModel | None" = None  # of targets' variances, if these vary
@@ -127,7 +134,7 @@ class FittedModel:
         return self._means(X, 0.0)
 
     def _means(self, X: AnyArray, offset: Array | float) -> Array:
-        X, linear = self.features.checked(X), Linear.of(self, offset)
+        X, linear = self.features.checked(X), LinearPredictor.of(self, offset)
         widest = max(len(self.basis), X.shape[1])
         parts = [linear(X[rows]) for rows in blocks(len(X), widest, ROW_ENTRIES)]
         return np.concatenate(parts) if len(parts) > 1 else [*parts, linear(X)][0]
@@ -156,12 +163,12 @@ class FittedModel:
             if self.surroundings is not None:
                 moments = self.posterior.predict(functions)
                 given = self.surroundings, X[rows], functions
-                beyond.append(Beyond.of(*given, *moments))
+                beyond.append(ExcessVariance.of(*given, *moments))
         drawn = np.moveaxis(found.reshape(len(X), count, -1), 0, 1) + self.offset
         if self.surroundings is None:
             return drawn
         kernel = self.surroundings.pivots.kernel
-        return drawn + Beyond.joined(beyond).drawn(kernel, X, count, chance)
+        return drawn + ExcessVariance.joined(beyond).drawn(kernel, X, count, chance)
 
     def given(self, values: Array) -> Any:
         """The distribution of targets for latent values (n_rows, outputs) known."""
@@ -300,9 +307,92 @@ class FittedModel:
         return replace(self, remarks=self.remarks + told)
 
 
+# ``fit``, or another function of its arguments that learns the kernel as well.
+Fit = Callable[..., FittedModel]
+
+
 def latent_of(model: Any, X: AnyArray | RowBlocks) -> tuple[Array, Array]:
     """Of rows in memory, or of blocks read one at a time."""
     if not is_row_blocks(X):
         return model.latent(X)
     means, variances = zip(*(model.latent(block.X) for block in X), strict=True)
     return np.concatenate(means), np.concatenate(variances)
+
+
+def judged(
+    model: FittedModel, data: TrainingSet, *, columns_are_rows: bool = False
+) -> Judged:
+    """A fit as criteria see it.
+
+    Functions that are columns of X belong to no row, unless columns are rows.
+    """
+    basis, X = model.basis, data.table
+    first = int(basis.bias)
+    if any(group.centres.ndim == 1 for group in basis.groups):
+        indices = model.indices if columns_are_rows else model.indices[:0]
+        own = _equal_indices(data.rows.indices, indices, first)
+    else:
+        centres = np.concatenate([group.centres for group in basis.groups])
+        own = equal_pairs(X, centres, first)
+    return Judged(
+        y=data.targets,
+        sample_weight=data.weight,
+        # Copies, since the model is not to keep what is computed on the way.
+        likelihood=model.fit.likelihood.rescaled(1.0),
+        functions=basis.sparse(X).toarray() if basis.compact else basis(X),
+        posterior=replace(model.posterior.separated),
+        own=own,
+        log_evidence=model.log_evidence,
+    )
+
+
+def equal_pairs(X: AnyArray, centres: AnyArray, first: int) -> tuple[Indices, Indices]:
+    """Indices of rows and of the functions, ``first`` on, that are centred on them."""
+    centred: dict[bytes, list[int]] = {}
+    for index, centre in enumerate(np.asarray(centres, dtype=X.dtype), start=first):
+        centred.setdefault(centre.tobytes(), []).append(index)
+    pairs = [
+        (row, function)
+        for row, values in enumerate(np.ascontiguousarray(X))
+        for function in centred.get(values.tobytes(), ())
+    ]
+    rows, functions = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
+    return rows, functions
+
+
+def _equal_indices(
+    rows: Indices, functions: Indices, first: int
+) -> tuple[Indices, Indices]:
+    _, places, own = np.intersect1d(rows, functions, return_indices=True)
+    return places, own + first
+
+
+# How far from one centre towards another, and a little beyond it.
+_FURTHEST = 1.25
+
+
+def known_places(model: Any) -> AnyArray:
+    """Centres of a model, or of the constant alone the pivots about it."""
+    surroundings = getattr(model, "surroundings", None)
+    if len(model.centres) or surroundings is None:
+        return model.centres
+    return surroundings.pivots.centres
+
+
+def trial_rows(model: Any, count: int = 8, *, seed: int = 0) -> Array:
+    """So many rows (count, features) between the centres of a model and about them.
+
+    They are the same every time. A model of columns, or of the constant alone, has no
+    centres: then rows are those of unit normal features.
+    """
+    chance, number = generator(seed), model.features.number
+    centres = known_places(model)
+    noise = chance.standard_normal((count, number))
+    if centres.ndim != 2 or centres.shape[1] != number or len(centres) == 0:
+        return noise
+    centres = np.asarray(centres, dtype=np.float64)
+    first, second = centres[chance.integers(len(centres), size=(2, count))]
+    rows = first + _FURTHEST * chance.random((count, 1)) * (second - first)
+    width = np.std(centres, axis=0)
+    size = np.max(np.abs(centres), axis=0)
+    return rows + 0.1 * np.where(width > 0, width, np.maximum(size, 1.0)) * noise

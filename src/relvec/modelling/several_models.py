@@ -1,19 +1,42 @@
-"""Several models as one, which has the functions of all, each once."""
+"""Several models as one: binary models of pairs of classes, or one model per target.
+
+The functions of all models are kept once each. Binary models decide between one class
+and the rest, or between two classes; their log odds are coupled to the probabilities of
+all classes, or counted as votes.
+"""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from itertools import accumulate, combinations
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
+from scipy.special import expit, log_expit
 
+from relvec.basis import blocks
+from relvec.data import RowBlocks
 from relvec.evidence import Status
 from relvec.kernels import Kernel
-from relvec.modelling.fitted import FittedModel, Learned
-from relvec.modelling.predictive import Calibration
-from relvec.modelling.same_functions import function_keys
-from relvec.modelling.stacked import Stack
-from relvec.modelling.training_rows import Features
+from relvec.likelihoods.bernoulli import moderated_log_odds
+from relvec.modelling.families import class_family
+from relvec.modelling.families.classes import MixingOfEach
+from relvec.modelling.fitted import Fit, FittedModel, Learned, latent_of
+from relvec.modelling.latent import Stack, function_keys
+from relvec.modelling.monitor import Monitor, logger, silent
+from relvec.modelling.predictive import (
+    Calibration,
+    ClassDistribution,
+    ClassVotes,
+    Residuals,
+    TargetDistribution,
+)
+from relvec.modelling.specification import Specification
+from relvec.modelling.training_rows import Features, TrainingRows
+from relvec.parameters import check_choice
+from relvec.parametric import Parametric
+from relvec.precision import ROUNDING
 from relvec.typing import AnyArray, Array, Indices
 
 _SHOWN = 5  # models named in a message
@@ -218,3 +241,333 @@ def _equally_wide(parts: list[Any]) -> list[Array]:
     if width == 1:
         return parts
     return [np.broadcast_to(table, (len(table), width)) for table in tables]
+
+
+ONE_AGAINST = ("ovr", "ovo")
+
+# The linear system is solved to about this error, below which nothing is known.
+_LEAST_PROBABILITY = np.finfo(np.float64).eps
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class OneAgainstOne(Parametric):
+    """Settings of ``multi_class="ovo"``, a binary model for each pair of classes.
+
+    Parameters
+    ----------
+    decision : {"coupled", "votes"}, default="coupled"
+        Whether the probabilities of all pairs are coupled to those of all classes, or
+        every pair has one vote and the class with most of them is predicted. Among
+        classes with equally many the log odds of their pairs decide, summed. With votes
+        there is no ``predict_proba``: the class of most votes need not be the most
+        probable one.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from relvec import RVC, OneAgainstOne
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = RVC(gamma=0.1, multi_class=OneAgainstOne("votes")).fit(X, y)
+    >>> model.decision_function(X[:1]).round().astype(int)
+    array([[2, 1, 0]])
+    """
+
+    decision: str = "coupled"
+
+    def __post_init__(self) -> None:
+        check_choice("decision", self.decision, ("coupled", "votes"))
+
+
+class Coupling(Protocol):
+    """Several classes, decided by models of two each."""
+
+    @property
+    def labels(self) -> AnyArray:
+        """Of the classes."""
+
+    @property
+    def keys(self) -> list[Any]:
+        """What each binary model decides on: a class, or a pair of classes."""
+
+    def binary(self, classes: Indices, number: int) -> tuple[Indices, Indices]:
+        """The rows of a binary model, by the classes of all, and their two classes."""
+
+    def predictive(self, odds: Array) -> ClassDistribution | ClassVotes:
+        """What log odds of every model (N, models) say of the classes."""
+
+
+@dataclass(frozen=True, eq=False)
+class Rest:
+    """One model per class, against all others; their probabilities are scaled to 1."""
+
+    labels: AnyArray
+
+    @property
+    def keys(self) -> list[Any]:
+        labels = self.labels.tolist()
+        # Of two classes the first is the rest of the second.
+        return labels if len(labels) > 2 else labels[1:]
+
+    def binary(self, classes: Indices, number: int) -> tuple[Indices, Indices]:
+        return np.arange(len(classes)), (classes == number).astype(np.intp)
+
+    def predictive(self, odds: Array) -> ClassDistribution:
+        # Logarithms, since far from a class its probability may underflow.
+        log_p = log_expit(odds)
+        log_p -= log_p.max(axis=1, keepdims=True)
+        log_p -= np.log(np.exp(log_p).sum(axis=1, keepdims=True))
+        return ClassDistribution(self.labels, np.asarray(log_p))
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """One model per pair of classes, coupled after Wu, Lin and Weng (2004)."""
+
+    labels: AnyArray
+
+    @property
+    def keys(self) -> list[Any]:
+        return list(combinations(self.labels.tolist(), 2))
+
+    def binary(self, classes: Indices, number: int) -> tuple[Indices, Indices]:
+        pairs = np.triu_indices(len(self.labels), 1)
+        first, second = (int(each[number]) for each in pairs)
+        rows = np.flatnonzero((classes == first) | (classes == second))
+        return rows, (classes[rows] == second).astype(np.intp)
+
+    def predictive(self, odds: Array) -> ClassDistribution | ClassVotes:
+        n_classes = len(self.labels)
+        p = np.empty((len(odds), n_classes))
+        for rows in blocks(len(odds), 4 * (n_classes + 1) ** 2):
+            p[rows] = coupled(odds[rows], n_classes)
+        return ClassDistribution(self.labels, np.log(p))
+
+
+class VotingPairs(Pairs):
+    """One model per pair of classes, each with one vote."""
+
+    def predictive(self, odds: Array) -> ClassVotes:
+        return ClassVotes(self.labels, voted(odds, len(self.labels)))
+
+
+def is_one_against(multi_class: Any) -> bool:
+    """Whether classes are told apart by several binary models."""
+    return isinstance(multi_class, OneAgainstOne) or multi_class in ONE_AGAINST
+
+
+def coupling_for(multi_class: str | OneAgainstOne, labels: AnyArray) -> Coupling:
+    """How the classes are divided between binary models."""
+    if multi_class == "ovr":
+        return Rest(labels)
+    voting = multi_class == OneAgainstOne("votes")
+    return VotingPairs(labels) if voting else Pairs(labels)
+
+
+def voted(odds: Array, n_classes: int) -> Array:
+    """Votes (N, K) from log odds (N, pairs) of each pair's second class.
+
+    Odds that are even, but for rounding, are a vote for the first. To the votes of a
+    class a number between -1/3 and 1/3 is added that rises with the sum of its log
+    odds, so that it tells apart what has equally many votes and nothing else, as in
+    scikit-learn's ``OneVsOneClassifier``.
+    """
+    first, second = (np.eye(n_classes)[side] for side in np.triu_indices(n_classes, 1))
+    won = (odds > ROUNDING).astype(np.float64)
+    votes = won @ second + (1 - won) @ first
+    confidence = odds @ (second - first)
+    return np.asarray(votes + confidence / (3 * (np.abs(confidence) + 1)))
+
+
+def coupled(odds: Array, n_classes: int) -> Array:
+    """Probabilities p (N, K) from log odds (N, pairs) of each pair's second class.
+
+    With r_ij the probability of i among i and j, p minimises
+    Σᵢ Σ_{j≠i} (r_ji pᵢ - r_ij pⱼ)² subject to Σp = 1: the second method of T.-F. Wu,
+    C.-J. Lin and R. C. Weng (2004), "Probability estimates for multi-class
+    classification by pairwise coupling", Journal of Machine Learning Research 5,
+    975-1005, equations (21) and (22).
+    """
+    first, second = np.triu_indices(n_classes, 1)
+    r = np.zeros((len(odds), n_classes, n_classes))
+    r[:, first, second] = expit(-odds)
+    r[:, second, first] = expit(odds)
+    # Σp = 1 borders Q. Since r_ij + r_ji = 1, at most one class is beaten by none, so
+    # the system can be solved even where probabilities are 0 and 1.
+    system = np.ones((len(odds), n_classes + 1, n_classes + 1))
+    system[:, :-1, :-1] = -r * r.transpose(0, 2, 1)
+    diagonal = np.arange(n_classes)
+    system[:, diagonal, diagonal] = np.sum(r**2, axis=1)
+    system[:, -1, -1] = 0
+    target = np.zeros((len(odds), n_classes + 1, 1))
+    target[:, -1] = 1
+    p = np.maximum(np.linalg.solve(system, target)[:, :-1, 0], _LEAST_PROBABILITY)
+    return np.asarray(p / p.sum(axis=1, keepdims=True))
+
+
+def fit_pairwise(
+    fit: Fit,
+    spec: Specification,
+    rows: TrainingRows,
+    classes: Indices,
+    coupling: Coupling,
+    *,
+    kernels: Sequence[tuple[Kernel, ...]],
+    shared: bool,
+    start: Callable[[Any], FittedModel | None],
+    monitor: Monitor = silent,
+) -> "PairwiseModel":
+    """A binary model for each of the coupling's keys.
+
+    ``kernels`` has a tuple for each model; ``shared`` says that these are the same and
+    stay as they are, so that models may have functions in common. ``start`` tells
+    which model one begins with. Each has an equal share of the time that is left.
+    """
+    family = class_family("auto", np.array([0, 1]))
+    models = []
+    for number, (key, own) in enumerate(zip(coupling.keys, kernels, strict=True)):
+        logger.info("classifier %d of %d: %s", number + 1, len(kernels), key)
+        chosen, sides = coupling.binary(classes, number)
+        data = family.encoded(rows.subset(chosen), sides)
+        time = spec.deadline.share(len(kernels) - number)
+        binary = replace(spec, kernels=own, family=family).until(time)
+        models.append(fit(binary, data, start=start(key), monitor=monitor))
+    each = accumulate(map(len, kernels[:-1]), initial=0)
+    first = (0,) * len(models) if shared else tuple(each)
+    return PairwiseModel(tuple(models), first, coupling=coupling)
+
+
+@dataclass(frozen=True, eq=False)
+class PairwiseModel(SeveralModels):
+    """Binary models as one."""
+
+    coupling: Coupling = field(kw_only=True)
+    noun: ClassVar[str] = "classifier"
+
+    @property
+    def keys(self) -> list[Any]:
+        return list(self.coupling.keys)
+
+    def predictive(self, X: AnyArray | RowBlocks) -> ClassDistribution | ClassVotes:
+        """The distribution of the classes of some rows, or votes for them."""
+        return self._coupled(*latent_of(self, X))
+
+    def given(self, values: Array) -> ClassDistribution | ClassVotes:
+        """The distribution of classes where outputs (n_rows, n_models) are known."""
+        return self._coupled(values, np.zeros_like(values))
+
+    def _coupled(self, mean: Array, variance: Array) -> ClassDistribution | ClassVotes:
+        odds = moderated_log_odds(mean.ravel(), variance.ravel()).reshape(mean.shape)
+        if self._doubt is not None:
+            odds = self._doubt.applied(odds)
+        return self.coupling.predictive(odds)
+
+    @cached_property
+    def _doubt(self) -> MixingOfEach | None:
+        doubts = [getattr(one.family, "doubt", None) for one in self.models]
+        return MixingOfEach.of(doubts) if any(doubts) else None
+
+    @property
+    def labels(self) -> AnyArray:
+        return self.coupling.labels
+
+    def start_for(self, key: Any) -> FittedModel | None:
+        """The model that decides on a class or pair, if there is one."""
+        return dict(zip(self.coupling.keys, self.models, strict=True)).get(key)
+
+
+def fit_independent(
+    fit: Callable[..., FittedModel],
+    spec: Specification,
+    rows: TrainingRows,
+    y: AnyArray,
+    families: list[Any],
+    *,
+    starts: list[FittedModel | None],
+    monitor: Monitor = silent,
+) -> "IndependentModel":
+    """A model for each column of y (N, K), by a family each and perhaps from another.
+
+    Each has an equal share of the time that is left.
+    """
+    models: list[FittedModel] = []
+    for number, family in enumerate(families):
+        logger.info("output %d of %d", number + 1, len(families))
+        time = spec.deadline.share(len(families) - number)
+        own = replace(spec, family=family).until(time)
+        data = family.encoded(rows, y[:, number])
+        models.append(fit(own, data, start=starts[number], monitor=monitor))
+    # Kernels that were learned differ, and so do their functions.
+    learned = any(one.learned.length_scales is not None for one in models)
+    learned = learned or any(one.learned.weights is not None for one in models)
+    step = len(spec.kernels) if learned else 0
+    return IndependentModel(tuple(models), tuple(step * k for k in range(len(models))))
+
+
+@dataclass(frozen=True, eq=False)
+class IndependentModel(SeveralModels):
+    """A model for each output."""
+
+    noun: ClassVar[str] = "output"
+
+    @property
+    def keys(self) -> list[Any]:
+        return list(range(len(self.models)))
+
+    @property
+    def labels(self) -> None:
+        """Outputs are no classes."""
+        return None
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Of all families, by their names."""
+        each = [one.family.parameters for one in self.models]
+        return {name: np.array([one[name] for one in each]) for name in each[0]}
+
+    @property
+    def residuals(self) -> Residuals | None:
+        """Of all outputs, if rows were left out of each."""
+        each = [one.residuals for one in self.models if one.residuals is not None]
+        return Residuals.of_outputs(each) if len(each) == len(self.models) else None
+
+    def values(self, X: AnyArray | RowBlocks) -> Array:
+        """The mean of η alone (n_rows, n_models)."""
+        return np.hstack([one.values(X) for one in self.models])
+
+    predicted = values
+
+    def predictive(self, X: AnyArray | RowBlocks) -> "SideBySide":
+        """The distribution of the targets of some rows."""
+        return SideBySide(tuple(one.predictive(X) for one in self.models))
+
+    def given(self, values: Array) -> "SideBySide":
+        """The distribution of targets where latent values (n_rows, K) are known."""
+        parts = zip(self.models, values.T, strict=True)
+        return SideBySide(tuple(one.given(part[:, None]) for one, part in parts))
+
+    def start_for(self, key: Any) -> FittedModel | None:
+        """The model of an output, if there is one."""
+        known = key is not None and key < len(self.models)
+        return self.models[key] if known else None
+
+
+@dataclass(frozen=True)
+class SideBySide:
+    """Distributions of several targets, a column of each."""
+
+    each: tuple[TargetDistribution, ...]
+
+    @property
+    def mean(self) -> Array:
+        """(n_rows, K)."""
+        return np.column_stack([one.mean for one in self.each])
+
+    @property
+    def std(self) -> Array:
+        """(n_rows, K) of the targets, noise included."""
+        return np.column_stack([one.std for one in self.each])
+
+    def interval(self, coverage: float) -> tuple[Array, Array]:
+        """Bounds (n_rows, K) between which targets lie with this probability."""
+        lower, upper = zip(*(one.interval(coverage) for one in self.each), strict=True)
+        return np.column_stack(lower), np.column_stack(upper)
