@@ -11,8 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from relvec.chance import generator
 from relvec.data import RowBlocks, is_dask, is_elsewhere, is_row_blocks
 from relvec.design import DEPRECATED_DESIGNS, DESIGNS, Budget
-from relvec.estimators.attributes import fitted_attributes
-from relvec.estimators.kernel_model import KernelModel
+from relvec.estimators.kernel_model import KernelModel, fitted_attributes
 from relvec.estimators.kernels import KernelChoice
 from relvec.estimators.validation import (
     MOST_CANDIDATES,

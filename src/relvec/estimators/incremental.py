@@ -10,8 +10,7 @@ from sklearn.utils.metaestimators import available_if
 from relvec.data import is_row_blocks
 from relvec.design import Budget
 from relvec.estimators.base import SparseKernelModel
-from relvec.estimators.collections import as_blocks
-from relvec.estimators.outcomes import FitWarning, tell
+from relvec.estimators.kernel_model import FitWarning, as_blocks, tell
 from relvec.estimators.validation import (
     check_nothing_beside,
     check_same_features,

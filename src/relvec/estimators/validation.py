@@ -1,17 +1,31 @@
-"""scikit-learn's validation of arrays, and the same for blocks of rows."""
+"""Validation of rows and classes: scikit-learn's checks, also for blocks of rows."""
 
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
+from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import validate_data
 
 from relvec.data import RowBlocks
-from relvec.modelling import TrainingRows
-from relvec.parameters import as_floats, check_count, check_unmasked
+from relvec.modelling import (
+    ONE_AGAINST,
+    SINGLE_MODELS,
+    OneAgainstOne,
+    Scheme,
+    TrainingRows,
+)
+from relvec.parameters import (
+    as_floats,
+    as_weights,
+    check_choice,
+    check_count,
+    check_unmasked,
+)
 from relvec.typing import AnyArray
 
 # Rows drawn as centres by candidates="auto"; all of them up to here.
@@ -268,3 +282,66 @@ def check_same_features(estimator: Any, blocks: RowBlocks) -> None:
             f"the blocks have features {names} and the model was fitted with "
             f"{list(fitted)}: give them in that order, scan(features=[...])"
         )
+
+
+MULTI_CLASS = ("auto", *SINGLE_MODELS, *ONE_AGAINST)
+
+
+def check_multi_class(multi_class: Any) -> None:
+    """A name, or one with settings."""
+    if not isinstance(multi_class, Scheme | OneAgainstOne):
+        check_choice("multi_class", multi_class, MULTI_CLASS)
+
+
+def check_several(classes: AnyArray, model: Any) -> None:
+    """At least two."""
+    if len(classes) < 2:
+        raise ValueError(
+            f"y holds one class only, {classes.tolist()}: {type(model).__name__} "
+            "needs rows of at least two classes with positive sample_weight"
+        )
+
+
+def has_probabilities(model: Any) -> bool:
+    """Refuse them, in words, where classes are voted for."""
+    if model.multi_class == OneAgainstOne("votes"):
+        raise AttributeError(
+            "votes are no probabilities: for predict_proba set multi_class to 'ovo', "
+            "or its decision to 'coupled'"
+        )
+    return True
+
+
+def check_class_weight(value: Any) -> None:
+    """A word, weights by label, or nothing."""
+    named = isinstance(value, str) and value == "balanced"
+    if not (value is None or named or isinstance(value, dict)):
+        raise ValueError(
+            "class_weight must be a dict of weights by class, 'balanced' or None; got "
+            f"{value!r}"
+        )
+
+
+def weighted_by_class(
+    class_weight: Any, rows: TrainingRows, y: AnyArray, *, at_most_one: bool = False
+) -> tuple[TrainingRows, AnyArray]:
+    """Rows of weights multiplied by that of their class; those of zero leave.
+
+    At most by one, if that is asked for: then by weights beside the largest of them.
+    """
+    if class_weight is None:
+        return rows, y
+    labels, classes = np.unique(y, return_inverse=True)
+    if isinstance(class_weight, str):
+        # Rows count as often as their weight says, which not every scikit-learn knows.
+        count = np.bincount(classes, rows.weight)
+        of_class = count.sum() / (len(labels) * count)
+    else:
+        of_class = compute_class_weight(class_weight, classes=labels, y=labels)
+        of_class = as_weights(of_class, len(labels), name="class_weight")
+    if at_most_one:
+        of_class = of_class / of_class.max()
+    weight = rows.weight * of_class[classes]
+    counted = np.flatnonzero(weight)
+    weighted = replace(rows, weight=weight, spread=None)
+    return weighted.subset(counted), y[counted]

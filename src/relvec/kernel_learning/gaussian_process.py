@@ -23,8 +23,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.linalg import cho_solve, cholesky
 
-from relvec.kernel_learning.own_scales import ScalePrior
-from relvec.kernel_learning.scales import Range, lowest
+from relvec.kernel_learning.scales import Range, ScalePrior, lowest
 from relvec.kernels.per_centre_scale import PerCentreScale
 from relvec.kernels.stationary import Radial
 from relvec.linalg import cholesky_and_inverse
