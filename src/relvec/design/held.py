@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import cycle
 from typing import Any, Self
 
@@ -10,16 +10,9 @@ import numpy as np
 
 from relvec.basis import blocks
 from relvec.blockwise import check_time
-from relvec.design.base import each_output
-from relvec.linalg import (
-    Reflections,
-    cholesky,
-    rotated,
-    same,
-    solve_lower,
-    triangle_beside_prior,
-)
-from relvec.precision import DEPENDENT, DIFFERENCE_LIMIT, FACTOR_LIMIT, LEAST_SHARE
+from relvec.design.base import each_output, mixed_targets
+from relvec.linalg import cholesky, rotated, same, triangle_beside_prior
+from relvec.precision import FACTOR_LIMIT
 from relvec.typing import Array, Indices
 
 # Entries that are turned at a time, and rows for each column, at least.
@@ -49,7 +42,9 @@ class HeldDesign(ABC):
     def weighted(cls, matrix: Any, sample_weight: Array) -> Self:
         """Norms taken under the sample weights."""
 
-    def view(self, columns: Indices, rows: Indices | None = None) -> Self:
+    def view(
+        self, columns: Indices, rows: Indices | None = None, *, lazy: bool = False
+    ) -> Self:
         matrix, weight = self._taken(columns), self.sample_weight
         if weight is None:
             weight = np.ones(self.shape[0])
@@ -106,9 +101,6 @@ class HeldDesign(ABC):
             return self._columns(indices)[rows]
         return self._divided(self.matrix[rows][:, indices], self._divisors[indices])
 
-    def _scaled_columns(self, indices: Indices, prior_precision: Array) -> Any:
-        return self._divided(self._columns(indices), np.sqrt(prior_precision))
-
     def matvec(self, weights: Array, indices: Indices) -> Array:
         return np.asarray(self._columns(indices) @ weights.T)
 
@@ -162,10 +154,16 @@ class HeldDesign(ABC):
         return self.squared_norms(row_weights), self.rmatvec(row_weights * target)
 
     def beside(
-        self, indices: Indices, row_weights: Array, target: Array
-    ) -> tuple[Array, Array, Array]:
-        cross = self.cross_gram(indices, row_weights)
-        return cross, *self.project(row_weights, target)
+        self, indices: Indices, mixing: Array, row_weights: Array, target: Array
+    ) -> tuple[Array, Array, Array, Array]:
+        squares, products = self.project(row_weights, target)
+        columns = self._array(self._columns(indices))
+        mixed = [columns @ mix for mix in mixing]
+        pairs = zip(mixed, cycle(row_weights.T))
+        cross = [self.matrix.T @ (one * w[:, None]) for one, w in pairs]
+        half = mixed_targets(mixed, row_weights * target)
+        whole = np.stack([one.T for one in cross]) / self._divisors
+        return squares, products, whole, half
 
     def factor(
         self, indices: Indices, prior_precision: Array, precision: Array
@@ -175,13 +173,6 @@ class HeldDesign(ABC):
         grams = [self._gram(columns, b) for b in precision.T]
         outputs = zip(*each_output(prior_precision, precision), cycle(grams))
         return np.stack([self._factor(columns, *output) for output in outputs])
-
-    def sparsity(
-        self, indices: Indices, prior_precision: Array, precision: Array, factor: Array
-    ) -> Array:
-        pairs = zip(precision.T, factor, strict=True)
-        one = partial(self._sparsity, indices, prior_precision)
-        return np.stack([one(b, L) for b, L in pairs])
 
     def _factor(
         self, columns: Any, prior_precision: Array, precision: Array, gram: Array
@@ -193,31 +184,3 @@ class HeldDesign(ABC):
             return cholesky(inner + np.eye(len(gram)))
         rows = self._array(columns) * root * np.sqrt(precision)[:, None]
         return triangle_beside_prior(rows)
-
-    def _sparsity(
-        self, indices: Indices, prior_precision: Array, precision: Array, factor: Array
-    ) -> Array:
-        columns = self._scaled_columns(indices, prior_precision)
-        norms = self.squared_norms(precision[:, None])[0]
-        if np.sum(factor**2, axis=-1).max(initial=1.0) >= DIFFERENCE_LIMIT:
-            left, least = self._left(self._array(columns), precision), LEAST_SHARE
-        else:
-            cross = self._inner(columns, precision, self.matrix) / self._divisors
-            shares = solve_lower(factor[None], cross[None])[0]
-            left, least = norms - np.einsum("nm,nm->m", shares, shares), DEPENDENT
-        return np.where(left > least * norms, left, 0.0)  # eq. 24
-
-    def _left(self, columns: Array, precision: Array) -> Array:
-        """φᵀC⁻¹φ (M,), what the span of [B^½ΦA^(-1/2); I] leaves of [B^½φ; 0].
-
-        By Householder's reflections, which have no part in that matrix' condition, for
-        some functions at a time.
-        """
-        root = np.sqrt(precision)[:, None]
-        stacked = np.vstack([columns * root, np.eye(columns.shape[1])])
-        reflections, left = Reflections.of(stacked), np.empty(self.shape[1])
-        for part in blocks(self.shape[1], len(stacked)):
-            functions = self._array(self.matrix[:, part]) * root / self._divisors[part]
-            beyond = reflections.beyond(functions)
-            left[part] = np.einsum("nm,nm->m", beyond, beyond)
-        return left

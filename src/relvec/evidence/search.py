@@ -273,6 +273,14 @@ class BatchSearch:
         newton = _Newton(settings.polish_steps, settings.newton_tol, price=self.price)
         return _joined(problem, model, joining, newton), len(joining[0])
 
+    def settled(self, problem: Problem, state: SearchState) -> SearchState:
+        """The same functions after some of Newton's steps."""
+        newton = _Newton(self.settings.polish_steps, self.settings.newton_tol)
+        found = _joined(problem, state.model, _NOTHING, newton)
+        if found is None or not self._gain(state, found) > 0:
+            return state
+        return replace(state, model=found)
+
     def _seeded(
         self, problem: Problem, model: SearchModel, share: float
     ) -> SearchModel:

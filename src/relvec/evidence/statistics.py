@@ -11,8 +11,9 @@ import numpy as np
 
 from relvec.design import DesignMatrix
 from relvec.likelihoods import PseudoObservations
+from relvec.linalg import solve_upper
 from relvec.posterior import Posterior
-from relvec.precision import dependent_share
+from relvec.precision import DEPENDENT, dependent_share
 from relvec.typing import Array, Indices
 
 _CACHED_COLUMNS = 1000  # 800 kB of a hundred functions, beside as much they came from
@@ -92,8 +93,12 @@ def observed(
 ) -> Statistics:
     """By passes over the dictionary, for one set of pseudo-observations."""
     active, alpha = posterior.active, posterior.prior_precision
-    S = design.sparsity(active, alpha, seen.precision, posterior.factor)
-    Q = design.rmatvec(seen.precision * (seen.target - eta))  # eq. 25
+    identity = np.broadcast_to(np.eye(len(active)), posterior.factor.shape)
+    whitener = solve_upper(posterior.factor, identity) / np.sqrt(alpha)[:, None]
+    at = active, whitener, seen.precision, seen.target - eta
+    norms, Q, parts, _ = design.beside(*at)  # eq. 25
+    S = norms - np.einsum("knm,knm->km", parts, parts)  # eq. 24
+    S = np.where(DEPENDENT * norms < S, S, 0.0)
     return Statistics(
         active=active,
         prior_precision=alpha,

@@ -19,11 +19,15 @@ import numpy as np
 from relvec.chance import generator
 from relvec.design import DesignMatrix
 from relvec.design.compressed import Inner, compressed, in_place_of_rows
-from relvec.evidence.base import Model, Problem
-from relvec.evidence.moments import Moments
-from relvec.evidence.products import Orthonormal, improving_columns
+from relvec.evidence.base import Model, Problem, started
+from relvec.evidence.mode import posterior_at_mode
+from relvec.evidence.moments import Moments, combined_by_output
+from relvec.evidence.noise_units import tempered
+from relvec.evidence.products import CandidateStatistics, best_additions
 from relvec.evidence.search import BatchSearch, SearchState
 from relvec.likelihoods import Likelihood, PseudoObservations
+from relvec.linalg import solve_upper
+from relvec.precision import DEPENDENT, DIFFERENCE_LIMIT
 from relvec.typing import Array, Indices
 
 
@@ -33,10 +37,12 @@ class SubsamplingSettings:
 
     # Entries of a dictionary that is searched as a whole.
     small: int = 2_500_000
-    # Rows that are drawn: a share of all, within bounds.
+    # Rows that are drawn first, a share of all within bounds, and by which the number
+    # of rows grows from part to part.
     share: float = 0.25
     fewest_rows: int = 750
     most_rows: int = 4000
+    growth: int = 4
     # Fresh candidates of a part, and for each function of the model where products of
     # all of them are kept, as for a Gaussian likelihood. Of so many rows that they do
     # not fit into memory, and of classes, whose rows are gone over again and again,
@@ -174,13 +180,12 @@ class SubsampledState:
     part: Subproblem
     search: BatchSearch
     inner: SearchState
+    n_rows: int  # of the part
     taken: int  # candidates that were drawn so far
-    all_rows: bool
+    began: float  # the evidence of the model that the part began with
     steps_before: int = 0
-    last: bool = False  # whether no other part follows
+    closing: bool = False  # whether the part is searched to the end
     over: bool = False
-    began: float = -np.inf  # the evidence that the search of the part began with
-    looked: bool = False  # whether fresh candidates were looked at on all rows before
 
     @property
     def model(self) -> EmbeddedModel:
@@ -194,6 +199,10 @@ class SubsampledState:
     def gain(self) -> float:
         """Nats found in the part."""
         return self.inner.model.log_evidence - self.began
+
+    @property
+    def all_rows(self) -> bool:
+        return self.n_rows == len(self.problem.y)
 
 
 @dataclass(frozen=True)
@@ -215,112 +224,215 @@ class SubsampledSearch:
             part = _rows_of(problem, known, np.arange(n_basis), None)
             if not small:
                 part = _turned(part, digits=True)
-            return self._begun(problem, part, 0, all_rows=True, last=True)
-        if np.isfinite(known.precision).any():
-            return self._part(problem, known, 0, all_rows=True)
-        return self._part(problem, known, 0, all_rows=False)
+            return self._closing(problem, part, 0)
+        if not np.isfinite(known.precision).any():
+            n_rows = self._first(n_rows)
+        return self._growing(problem, known, 0, n_rows)
 
     def converged(self, problem: Problem, state: SubsampledState) -> bool:
         return state.over
 
     def step(self, problem: Problem, state: SubsampledState) -> SubsampledState:
+        """A step in the part, or the next part, or the end."""
         if not state.search.converged(state.part.problem, state.inner):
             inner = state.search.step(state.part.problem, state.inner)
             return replace(state, inner=inner)
-        if state.last:
-            return replace(state, over=True)
-        digits = not isinstance(state.inner.model.products, Orthonormal)
+        condition = state.inner.model.posterior.condition
+        digits = condition * self.search.settings.temperatures[0] < DIFFERENCE_LIMIT
         known = _Known.of(problem, state.model, digits=digits)
-        tuned = self.settings
-        enough = tuned.enough * self.search.tol * problem.n_observations
-        enough = max(enough, tuned.enough_each * len(state.inner.model.active))
-        if state.all_rows and (
-            state.part.whole or (state.looked and state.gain <= enough)
-        ):
-            part = state.part
-            begun = known.begun(part.problem, problem, part.columns)
-            part = replace(part, problem=begun)
-            after = self._begun(problem, part, state.taken, all_rows=True, last=True)
+        if state.closing:
+            if state.part.whole or state.gain <= self._nats(problem):
+                return replace(state, over=True)
+            after = self._checked(problem, known, state)
+        elif state.all_rows and (state.part.whole or state.gain <= self._enough(state)):
+            begun = known.begun(state.part.problem, problem, state.part.columns)
+            part = replace(state.part, problem=begun)
+            after = self._closing(problem, part, state.taken, state.began)
         else:
-            after = self._part(problem, known, state.taken, all_rows=True)
-            after = replace(after, looked=state.all_rows)
+            n_rows = min(self.settings.growth * state.n_rows, len(problem.y))
+            after = self._growing(problem, known, state.taken, n_rows)
         return replace(after, steps_before=state.steps)
 
-    def _part(
-        self, problem: Problem, known: _Known, taken: int, *, all_rows: bool
+    def _first(self, n_rows: int) -> int:
+        """Rows of the first part."""
+        tuned = self.settings
+        count = np.clip(int(tuned.share * n_rows), tuned.fewest_rows, tuned.most_rows)
+        return min(int(count), n_rows)
+
+    def _enough(self, state: SubsampledState) -> float:
+        """Nats that a part has to gain for another to follow."""
+        nats = self._nats(state.problem)
+        size = len(state.inner.model.active)
+        return max(self.settings.enough * nats, self.settings.enough_each * size)
+
+    def _growing(
+        self, problem: Problem, known: _Known, taken: int, n_rows: int
     ) -> SubsampledState:
-        """The search of the functions known and fresh ones, on some rows or on all."""
-        settings, n_rows = self.settings, len(problem.y)
-        rows, count = None, n_rows
-        if not all_rows:
-            share = int(settings.share * n_rows)
-            count = int(np.clip(share, settings.fewest_rows, settings.most_rows))
-            drawing = generator(self.seed, 1)
-            rows = np.sort(drawing.permutation(n_rows)[: min(count, n_rows)])
-        inside = known.columns(problem)
-        room = self._room(problem, known, len(inside), count)
-        order = generator(self.seed).permutation(problem.design.shape[1])
-        fresh = order[(taken + np.arange(min(room, len(order)))) % len(order)]
-        part = _rows_of(problem, known, np.union1d(inside, fresh), rows)
+        """The search of the functions known and fresh ones on so many rows."""
+        settings, tuned = self.settings, self.search.settings
+        fresh = self._fresh(problem, known, taken, n_rows)
+        part = _screened(
+            problem,
+            known,
+            fresh,
+            self._drawn(problem, n_rows),
+            temperature=tuned.temperatures[0],
+            promise=tuned.promise * problem.n_sharing,
+        )
         if problem.likelihood.conjugate:
-            part = self._reduced(problem, known, part)
-        return self._begun(problem, part, taken + room, all_rows=all_rows, last=False)
+            part = self._reduced(part, known)
+        tuned = replace(tuned, polish_steps=settings.newton_steps)
+        if np.isfinite(known.precision).any():
+            tuned = replace(tuned, temperatures=tuned.temperatures[:1])
+        search = replace(
+            self.search,
+            tol=settings.quick * self.search.tol,
+            price=0.0,
+            checks=False,
+            settings=tuned,
+        )
+        inner = search.settled(part.problem, search.init(part.problem))
+        began, taken = inner.model.log_evidence, taken + len(fresh)
+        return SubsampledState(problem, part, search, inner, n_rows, taken, began)
 
-    def _room(self, problem: Problem, known: _Known, n_known: int, n_rows: int) -> int:
-        """Fresh candidates of a part of so many rows."""
-        settings = self.settings
+    def _closing(
+        self, problem: Problem, part: Subproblem, taken: int, began: float | None = None
+    ) -> SubsampledState:
+        """The search of a part of all rows to the end."""
+        search, n_rows = self.search, len(problem.y)
+        inner = search.init(part.problem)
+        if part.problem.start is not None and not part.whole:
+            inner = replace(inner, phase="polishing")
+        if began is None:
+            began = inner.model.log_evidence
+        at = part, search, inner, n_rows, taken, began
+        return SubsampledState(problem, *at, closing=True)
+
+    def _checked(
+        self, problem: Problem, known: _Known, state: SubsampledState
+    ) -> SubsampledState:
+        """The end, unless fresh candidates gain beside the model on all rows."""
+        fresh = self._fresh(problem, known, state.taken, state.n_rows)
+        promise = self._nats(problem) + self.search.price
+        part = _screened(problem, known, fresh, None, promise=promise)
+        if len(part.columns) == len(known.columns(problem)):
+            return replace(state, over=True)
+        if problem.likelihood.conjugate:
+            part = self._reduced(part, known)
+        return self._closing(problem, part, state.taken + len(fresh))
+
+    def _nats(self, problem: Problem) -> float:
+        """What no action may gain in the end."""
+        return self.search.tol * problem.n_observations
+
+    def _drawn(self, problem: Problem, n_rows: int) -> Indices | None:
+        """So many rows, the first of an order by chance; None for all."""
+        if n_rows == len(problem.y):
+            return None
+        order = generator(self.seed, 1).permutation(len(problem.y))
+        return np.sort(order[:n_rows])
+
+    def _fresh(
+        self, problem: Problem, known: _Known, taken: int, n_rows: int
+    ) -> Indices:
+        """The next candidates of an order by chance, for a part of so many rows."""
+        settings, n_known = self.settings, len(known.columns(problem))
         count, wanted = settings.fresh_of_many, settings.fresh
-        if problem.likelihood.conjugate and known.well_conditioned:
-            wanted = max(wanted, settings.fresh_each * n_known)
         if problem.likelihood.conjugate:
-            room = int(problem.design.most_entries / n_rows) - n_known
-            count = max(count, min(room, wanted))
-        return max(settings.fewest, min(count, problem.design.most_columns - n_known))
+            wanted = max(wanted, settings.fresh_each * n_known)
+            most = int(problem.design.most_entries / n_rows) - n_known
+            count = max(count, min(most, wanted))
+        count = max(settings.fewest, min(count, problem.design.most_columns - n_known))
+        order = generator(self.seed).permutation(problem.design.shape[1])
+        return order[(taken + np.arange(min(count, len(order)))) % len(order)]
 
-    def _reduced(self, problem: Problem, known: _Known, part: Subproblem) -> Subproblem:
-        """On as few rows as stand for all, of columns that gain beside the model."""
-        tuned = self.search.settings
-        begun, alike = np.isfinite(known.precision).any(), _share_rows(problem)
-        if known.well_conditioned and begun and alike and not part.whole:
-            at = tuned.temperatures[0], tuned.promise
-            return _in_gram_form(part, *improving_columns(part.problem, *at))
+    def _reduced(self, part: Subproblem, known: _Known) -> Subproblem:
+        """On as few rows as stand for all."""
         n_rows, n_columns = part.problem.design.shape
         many = n_rows > self.settings.worth_turning * n_columns
         if many or not part.problem.design.held:
             return _turned(part, digits=not known.well_conditioned)
         return part
 
-    def _begun(
-        self,
-        problem: Problem,
-        part: Subproblem,
-        taken: int,
-        *,
-        all_rows: bool,
-        last: bool,
-    ) -> SubsampledState:
-        search = self.search
-        if not last:
-            quick = self.settings.quick * search.tol
-            brief = replace(search.settings, polish_steps=self.settings.newton_steps)
-            search = replace(search, tol=quick, price=0.0, checks=False, settings=brief)
-        inner = search.init(part.problem)
-        if last and part.problem.start is not None and all_rows and not part.whole:
-            inner = replace(inner, phase="polishing")
-        began = inner.model.log_evidence
-        return SubsampledState(
-            problem, part, search, inner, taken, all_rows, last=last, began=began
-        )
+
+def _screened(
+    problem: Problem,
+    known: _Known,
+    columns: Indices,
+    rows: Indices | None,
+    *,
+    temperature: float = 1.0,
+    promise: float,
+) -> Subproblem:
+    """The columns known, and those that gain beside the model."""
+    inside = known.columns(problem)
+    columns = np.union1d(inside, columns)
+    if np.isfinite(known.precision).any():
+        every = _rows_of(problem, known, columns, rows, lazy=True)
+        gaining = improving_columns(every.problem, temperature, promise)
+        columns = np.union1d(inside, columns[gaining])
+    return _rows_of(problem, known, columns, rows)
+
+
+def improving_columns(problem: Problem, temperature: float, promise: float) -> Indices:
+    """Columns that gain more than so many nats beside the model a problem begins with.
+
+    The noise is divided by the temperature, as in annealing. S and Q (24), (25) of all
+    columns come from one pass, by products with columns of the model that are made
+    orthonormal beside the prior: they have all digits.
+    """
+    active, alpha = started(problem)
+    seen = _seen(problem, active, alpha)
+    noise, unit = temperature * seen.noise_precision, np.ones(1)
+    if problem.likelihood.unit is not None:
+        noise, unit = np.ones(1), np.sqrt([tempered(temperature, problem.n_sharing)])
+    weights, target = noise * seen.row_weights, unit * seen.target
+    factor = problem.design.factor(active, alpha, weights)
+    identity = np.broadcast_to(np.eye(len(active)), factor.shape)
+    whitener = solve_upper(factor, identity) / np.sqrt(alpha)[:, None]
+    norms, products, parts, half = problem.design.beside(
+        active, whitener, weights, target
+    )
+    stats = CandidateStatistics(
+        sparsity=norms - np.einsum("knm,knm->km", parts, parts),
+        quality=products - combined_by_output(half, parts),
+        least_sparsity=DEPENDENT * norms,
+        noise_precision=noise,
+        parts=parts,
+    )
+    gain = best_additions(problem, stats)[1]
+    gain[active] = 0.0
+    return np.flatnonzero(gain > promise)
+
+
+def _seen(problem: Problem, active: Indices, alpha: Array) -> PseudoObservations:
+    """The pseudo-observations at the mode of the model a problem begins with."""
+    if problem.likelihood.conjugate:
+        at = problem.y, problem.y, problem.sample_weight
+        return problem.likelihood.pseudo_observations(*at)
+    start = np.zeros((problem.y.shape[1], len(active)))
+    if problem.start_weights is not None:
+        norms = problem.design.column_norms[active]
+        start = problem.start_weights[:, active] * norms
+    at_mode = posterior_at_mode(
+        problem, problem.likelihood, active, alpha, start, rough=True
+    )
+    return at_mode.observations
 
 
 def _rows_of(
-    problem: Problem, known: _Known, columns: Indices, rows: Indices | None
+    problem: Problem,
+    known: _Known,
+    columns: Indices,
+    rows: Indices | None,
+    *,
+    lazy: bool = False,
 ) -> Subproblem:
-    """The columns on some rows, or on all."""
+    """The columns on some rows, or on all; a ``lazy`` one is not evaluated yet."""
     y, weight = problem.y, problem.sample_weight
     if rows is not None:
         y, weight = y[rows], weight[rows]
-    design = problem.design.view(columns, rows)
+    design = problem.design.view(columns, rows, lazy=lazy)
     whole = rows is None and len(columns) == problem.design.shape[1]
     part = replace(problem, design=design, y=y, sample_weight=weight)
     return Subproblem(known.begun(part, problem, columns), columns, whole)
@@ -337,24 +449,6 @@ def _turned(part: Subproblem, *, digits: bool) -> Subproblem:
         rows = in_place_of_rows(V * norms, z, float(weight.sum()))
         return _on_rows(part, rows)
     return _on_rows(part, _stand_in(problem, _moments_of(problem), norms))
-
-
-def _in_gram_form(part: Subproblem, chosen: Indices, moments: Moments) -> Subproblem:
-    """Some of its columns (ascending), on as few rows as stand for their products."""
-    problem = part.problem
-    bias, weights, most = problem.bias, problem.start_weights, problem.max_prior_std
-    smaller = replace(
-        problem,
-        bias=None if bias is None else int(np.searchsorted(chosen, bias)),
-        start=None if problem.start is None else problem.start[chosen],
-        start_weights=None if weights is None else weights[:, chosen],
-        max_prior_std=None if most is None else most[chosen],
-    )
-    whole = part.whole and len(chosen) == len(part.columns)
-    narrow = Subproblem(smaller, part.columns[chosen], whole)
-    norms = problem.design.column_norms[chosen]
-    unit_norms = np.where(norms > 0, norms, 1.0)
-    return _on_rows(narrow, _stand_in(problem, moments, unit_norms))
 
 
 def _on_rows(part: Subproblem, rows: tuple[DesignMatrix, Array, Array]) -> Subproblem:
