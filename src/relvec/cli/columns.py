@@ -130,8 +130,9 @@ def as_numbers(column: pd.Series, name: str) -> AnyArray:
         cell = column[text].iloc[0]
         remedy = text_hint([cell]) or "correct it"
         raise CliError(
-            f"column {name!r} has {cell!r} in {in_rows(text, _first_row(column))} where "
-            f"a number should be: {remedy}, or leave the column out with fit's --drop"
+            f"column {name!r} has {cell!r} in {in_rows(text, _first_row(column))} "
+            f"where a number should be: {remedy}, or leave the column out with fit's "
+            "--drop"
         )
     infinite = np.isinf(values)
     if infinite.any():

@@ -21,7 +21,7 @@ from relvec.export.onnx_file import SELF_TEST
 from relvec.export.onnx_graph import OPSET
 from relvec.model_file import FORMAT, write_whole
 from relvec.parameters import optional_module
-from relvec.report.scores import predicted
+from relvec.report.case import predicted
 
 _TEST_ROWS = 8
 _WRITERS: dict[str, Callable[..., None]] = {

@@ -35,7 +35,7 @@ from relvec.cli.paths import check_not_table_name, check_writable, column_names
 from relvec.cli.tables import read_table
 from relvec.data import Block, RowBlocks, scan
 from relvec.kernels import Matern
-from relvec.report.scores import (
+from relvec.report.case import (
     bars_in_words,
     class_scores,
     guess_scores,
@@ -112,8 +112,8 @@ def split(data: Data, holdout: float, seed: int) -> tuple[AnyArray, AnyArray]:
     kept = np.setdiff1d(np.arange(len(data)), out)
     if len(kept) < MIN_ROWS or (holdout > 0 and len(out) < MIN_ROWS):
         raise CliError(
-            f"{len(data)} row{'s' * (len(data) > 1)} cannot be split into {MIN_ROWS} or "
-            "more to fit and as many to hold out: add rows, or --holdout 0"
+            f"{len(data)} row{'s' * (len(data) > 1)} cannot be split into {MIN_ROWS} "
+            "or more to fit and as many to hold out: add rows, or --holdout 0"
         )
     return kept, out
 

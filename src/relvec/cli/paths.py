@@ -21,7 +21,7 @@ CSV, CSV_GZ, PARQUET, ARROW, FEATHER = (
 _TABLE_TYPES = CSV_GZ, CSV, PARQUET, ARROW, FEATHER
 _TABLE_TYPE_NAMES = ".csv, .csv.gz, .parquet, .arrow and .feather"
 _MAGIC_BYTES = 8  # bytes of a magic number
-# What files begin with that are named as something else: what they are, the remedy.
+# Magic numbers of other types: what the file is, and the remedy.
 _OTHER_TYPES = {
     b"\x1f\x8b": ("compressed", "let its name end in .csv.gz"),
     b"PAR1": ("a Parquet file", "let its name end in .parquet"),

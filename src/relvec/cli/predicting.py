@@ -23,7 +23,7 @@ from relvec.cli.tables import (
     unify_categories,
     writing,
 )
-from relvec.report.scores import predicted
+from relvec.report.case import predicted
 
 _AT_ONCE = 10_000  # rows, of which products with all vectors are held
 _MOST_TEXTS = 1000  # of a column that are remembered as unknown

@@ -1,21 +1,230 @@
-"""A report as a page: one HTML file with its style and script, and nothing else."""
+"""A report as values (sections of tables, facts and figures) and as one HTML file."""
 
 import base64
 import hashlib
-from dataclasses import dataclass
+import io
+import math
+import re
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import Any, TypeAlias
+from xml.dom import minidom
+
+import numpy as np
 
 import relvec
 from relvec.model_file import Path, write_whole
 from relvec.parameters import optional_module
-from relvec.report.blocks import Section, heading, shown
+from relvec.plots.drawing import COLOURS, matplotlib
 
+_MOST_HEADING = 60  # characters of a heading; the rest is shown to whoever points at it
+
+Cell: TypeAlias = str | int | float | bool | None
+# Colours that nothing else has: those of text and of paper, which the page knows.
+_TEXT, _BACKGROUND = "#010203", "#fdfefc"
+_NAMES = ("blue", "vermillion", "green", "orange", "sky", "purple", "yellow")
+_THEMED = {_TEXT: "currentColor", _BACKGROUND: "var(--paper)"} | {
+    colour.lower(): f"var(--{name})"
+    for colour, name in zip(COLOURS, _NAMES, strict=True)
+}
+_TEXT_ONLY = {_TEXT: "currentColor", _BACKGROUND: "var(--paper)"}
+_PIXELS = 96 / 72  # of CSS to a point
+_MOST_LABEL, _MOST_CAPTION = 22, 60  # characters of a name; tables have all of it
+_FONT = re.compile(r"font: (?:(?:bold|italic) )?([\d.]+)px [^;]*")
+
+_STYLE: dict[str, Any] = {
+    # A name is what it is: dollars in it are no formula.
+    "text.parse_math": False,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "relvec",
+    "font.size": 10,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.unicode_minus": True,
+    "legend.facecolor": _BACKGROUND,
+    "legend.edgecolor": "0.6",
+    **dict.fromkeys(
+        ("text.color", "axes.labelcolor", "xtick.color", "ytick.color"), _TEXT
+    ),
+    "axes.edgecolor": _TEXT,
+}
 # By this a page is known to be a report, which another may replace.
 MARK = f'<meta name="generator" content="relvec {relvec.__version__} report">'
 _MARKS = (b'<meta name="generator" content="relvec ', b' report">')
 _HEAD = 2000  # bytes of a page within which the mark is
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Names and what they stand for, in the order to read them."""
+
+    values: Mapping[str, Cell]
+    kind: str = field(default="facts", init=False)
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows that a reader can sort; numbers are sorted as such."""
+
+    caption: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    kind: str = field(default="table", init=False)
+
+    def is_number(self, column: int) -> bool:
+        """Whether a column is set flush right."""
+        cells = [row[column] for row in self.rows if row[column] is not None]
+        return bool(cells) and not any(isinstance(cell, str | bool) for cell in cells)
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """Counts of pairs of labels, shaded by their share of a row."""
+
+    caption: str
+    labels: tuple[str, ...]
+    counts: tuple[tuple[int, ...], ...]
+    kind: str = field(default="matrix", init=False)
+
+    def share(self, row: int, column: int) -> float:
+        """Of the row."""
+        return self.counts[row][column] / max(sum(self.counts[row]), 1)
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A drawing, as the text of an SVG element."""
+
+    svg: str
+    caption: str
+    kind: str = field(default="figure", init=False)
+
+
+@dataclass(frozen=True)
+class Code:
+    """What a reader may copy."""
+
+    text: str
+    caption: str
+    kind: str = field(default="code", init=False)
+
+
+Block: TypeAlias = Facts | Table | Matrix | Figure | Code
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading, what it is about, and what it shows."""
+
+    name: str  # of its place in the page
+    title: str
+    text: str
+    blocks: tuple[Block, ...]
+
+
+def plain(value: Any) -> Cell:
+    """A cell of what numpy or a table holds; no number is None."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or (isinstance(value, float) and not math.isfinite(value)):
+        return None
+    return value if isinstance(value, bool | int | float | str) else str(value)
+
+
+def shown(cell: Cell) -> str:
+    """As people read it: numbers to four digits, nothing as a dash."""
+    if cell is None:
+        return "–"
+    if isinstance(cell, bool):
+        return "yes" if cell else "no"
+    if isinstance(cell, float):
+        large = 1e4 <= abs(cell) < 1e12
+        text = f"{cell:,.0f}" if large else f"{cell:.4g}"
+        return text.replace("-", "−")
+    if isinstance(cell, int):
+        return f"{cell:,}".replace("-", "−")
+    return cell
+
+
+def heading(name: str) -> str:
+    """So much of a name as a column has room for."""
+    return name if len(name) <= _MOST_HEADING else f"{name[: _MOST_HEADING - 1]}…"
+
+
+def figure(
+    draw: Callable[..., None],
+    name: str,
+    caption: str,
+    *,
+    size: tuple[float, float] = (5.2, 3.7),
+    panels: int = 1,
+    themed: bool = True,
+) -> Figure:
+    """What ``draw`` draws into so many axes, one above the other."""
+    with _styled():
+        made = matplotlib("figure").Figure(figsize=size, layout="constrained")
+        axes = made.subplots(panels, sharex=True, squeeze=False)[:, 0]
+        draw(*axes)
+        text = io.StringIO()
+        made.savefig(text, format="svg", transparent=True, metadata={"Date": None})
+    return Figure(_as_page_element(text.getvalue(), name, caption, themed), caption)
+
+
+def short(name: object, longest: int = _MOST_LABEL) -> str:
+    """So much of a name as a figure has room for."""
+    text = str(name)
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+
+def in_caption(name: object) -> str:
+    """So much of it as a caption has room for."""
+    return short(name, _MOST_CAPTION)
+
+
+@contextmanager
+def _styled() -> Iterator[None]:
+    """The same whatever styles a user has, and whatever letters names have."""
+    with (
+        matplotlib("style").context(["default", _STYLE]),
+        warnings.catch_warnings(),
+    ):
+        warnings.simplefilter("ignore")
+        yield
+
+
+def _as_page_element(text: str, name: str, caption: str, themed: bool) -> str:
+    """An element with a size and a text, whose names are unlike those of others."""
+    root: Any = minidom.parseString(text.encode()).documentElement
+    for tag in ("metadata", "style"):
+        for node in list(root.getElementsByTagName(tag)):
+            node.parentNode.removeChild(node)
+    colours = _THEMED if themed else _TEXT_ONLY
+    for node in [root, *root.getElementsByTagName("*")]:
+        for key, value in list(node.attributes.items()):
+            node.setAttribute(key, _themed_attribute(key, value, name, colours))
+    for side in ("width", "height"):
+        points = float(root.getAttribute(side).removesuffix("pt"))
+        root.setAttribute(side, f"{points * _PIXELS:.0f}")
+    root.setAttribute("role", "img")
+    root.setAttribute("aria-label", caption)
+    return root.toxml()
+
+
+def _themed_attribute(key: str, value: str, name: str, colours: dict[str, str]) -> str:
+    if key == "id":
+        return f"{name}-{value}"
+    if key == "xlink:href" and value.startswith("#"):
+        return f"#{name}-{value[1:]}"
+    value = value.replace("url(#", f"url(#{name}-")
+    if key in {"style", "fill", "stroke"}:
+        for colour, meant in colours.items():
+            value = value.replace(colour, meant)
+        value = _FONT.sub(r"font-size: \1px", value)
+    return value
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
-"""Sections about what was learned, and how: features, a map, the search."""
+"""Sections on the model: vectors, feature relevance, a map, the search."""
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -10,18 +10,133 @@ from relvec.plots import (
     LengthScalesDisplay,
     RelevanceDisplay,
 )
-from relvec.plots.drawing import whole_numbers
-from relvec.report.blocks import Block, Section, Table, plain
+from relvec.plots.drawing import rows_among, whole_numbers
 from relvec.report.case import Case, drawn
-from relvec.report.drawing import figure, in_caption, short
-from relvec.report.vectors import vector_rows
-from relvec.typing import AnyArray, Array
+from relvec.report.page import (
+    Block,
+    Cell,
+    Section,
+    Table,
+    figure,
+    in_caption,
+    plain,
+    short,
+)
+from relvec.typing import AnyArray, Array, Indices
 
+# A feature may have any name, that of a column about weights as well.
+Column: TypeAlias = tuple[str, list[Cell]]
+
+_MOST_VECTORS = 200  # vectors, those of the largest weights
+_MOST_VALUES = 12  # features whose values are beside the weights
+_MOST_WEIGHTS = 6  # classes with a column each
 _QUANTITIES = ("log_evidence", "n_vectors", "noise_std")
 _MOST_FEATURES = 20  # of a figure; the table has all of them
 _MOST_CLASSIFIERS = 7  # with colours of their own
 _MOST_NAMED = 8  # classes, beyond which their names would hide the map
 _GRID = 80  # places along each side of a map
+
+
+def vectors_section(case: Case) -> Section | None:
+    """None of a model that has none, a constant for instance."""
+    weights = np.atleast_2d(case.subject.model.dual_coef_)
+    if not weights.shape[1]:
+        return None
+    if getattr(case.subject.model, "kernel", "") is None:
+        return _selected_features(case, weights)
+    rows = vector_rows(case)
+    order = _by_weight(weights)
+    columns: list[Column] = [("row", [int(at) + 1 if at >= 0 else None for at in rows])]
+    columns += _weight_columns(case, weights)
+    if (rows >= 0).any():
+        columns += _row_columns(case, rows)
+    name = case.subject.kind_of_vectors.capitalize()
+    return Section(
+        "vectors",
+        name,
+        _vectors_text(case, rows, len(order)),
+        (_table(name, columns, order),),
+    )
+
+
+def vector_rows(case: Case) -> Indices:
+    """Which row of X each vector is; -1 for none."""
+    model = case.subject.model
+    sparse = hasattr(model, "relevance_")
+    vectors = model.relevance_vectors_ if sparse else model.support_vectors_
+    numbers = model.relevance_ if sparse else model.support_
+    if vectors.ndim != 2 or vectors.dtype == object or not vectors.size:
+        return np.full(len(numbers), -1)
+    # The model counts the rows that it was fitted to.
+    fitted = case.fitted
+    inside = (numbers >= 0) & (numbers < len(fitted))
+    numbers = np.where(inside, fitted[np.where(inside, numbers, 0)], -1)
+    seen = np.asarray(case.subject.rows(case.X), dtype=np.float64)
+    return rows_among(seen, vectors, numbers)
+
+
+def _by_weight(weights: Array) -> Indices:
+    return np.argsort(-np.abs(weights).max(axis=0), kind="stable")[:_MOST_VECTORS]
+
+
+def _weight_columns(case: Case, weights: Array) -> list[Column]:
+    """One column, or one for each class or classifier if they are few."""
+    if len(weights) == 1:
+        names = ["weight"]
+    elif len(weights) > _MOST_WEIGHTS:
+        names = ["largest weight"]
+        best = np.abs(weights).argmax(axis=0)
+        weights = weights[best, np.arange(weights.shape[1])][None]
+    elif hasattr(case.subject.model.model_, "models") or case.labels is None:
+        names = [f"weight, classifier {k}" for k in range(len(weights))]
+    else:
+        names = [f"weight, {label}" for label in case.labels]
+    cells = [[plain(each) for each in row] for row in weights]
+    return list(zip(names, cells, strict=True))
+
+
+def _row_columns(case: Case, rows: Indices) -> list[Column]:
+    """What was observed, and the features if they are few."""
+    found: list[tuple[str, AnyArray]] = [(f"observed {case.target}", case.y)]
+    if np.shape(case.X)[1] <= _MOST_VALUES:
+        for place, name in enumerate(case.names):
+            column = case.X.iloc[:, place] if hasattr(case.X, "iloc") else None
+            values = case.X[:, place] if column is None else column.to_numpy()
+            found.append((name, values))
+    return [
+        (name, [plain(values[at]) if at >= 0 else None for at in rows])
+        for name, values in found
+    ]
+
+
+def _table(caption: str, columns: list[Column], order: Indices) -> Table:
+    names, cells = zip(*columns, strict=True)
+    rows = tuple(tuple(column[at] for column in cells) for at in order)
+    return Table(caption, names, rows)
+
+
+def _vectors_text(case: Case, rows: Indices, number: int) -> str:
+    name, among = case.subject.kind_of_vectors, int(np.sum(rows >= 0))
+    text = f"A prediction is a sum over {len(rows):,} {name}, each with its weight. "
+    if len(rows) == 1:
+        text = f"A prediction has one {name.removesuffix('s')}, with its weight. "
+    text += "Rows are counted from 1, without a header."
+    if among < len(rows):
+        text += f" {among:,} of the vectors are rows of this table."
+    if number < len(rows):
+        text += f" The {number} of the largest weights are shown."
+    return text
+
+
+def _selected_features(case: Case, weights: Array) -> Section:
+    """A model without a kernel weighs the features themselves."""
+    names = case.subject.seen_names(int(case.subject.model.n_features_in_))
+    number = case.subject.model.relevance_
+    features: Column = ("feature", [names[at] for at in number])
+    columns = [features, *_weight_columns(case, weights)]
+    text = f"The model has no kernel: it weighs {len(number)} features themselves."
+    table = _table("Relevant features", columns, _by_weight(weights))
+    return Section("vectors", "Relevant features", text, (table,))
 
 
 def features_section(case: Case) -> Section | None:
@@ -39,9 +154,9 @@ def features_section(case: Case) -> Section | None:
         every.append(np.median(scales, axis=0))
     rows = [tuple(map(plain, row)) for row in zip(*every, strict=True)]
     order = np.argsort(-relevance, kind="stable")
-    blocks: list[Block] = [_relevance(relevance, names)]
+    blocks: list[Block] = [_relevance_figure(relevance, names)]
     if scales is not None and len(names) <= _MOST_FEATURES and np.ptp(scales, 0).any():
-        blocks.append(_spread(scales, names))
+        blocks.append(_scales_figure(scales, names))
     table = Table("Features", columns, tuple(rows[at] for at in order))
     text = "The share of each feature in how the fitted function varies."
     if scales is not None:
@@ -62,7 +177,7 @@ def _scales(model: Any, number: int) -> Array | None:
     return scales if len(scales) else None
 
 
-def _relevance(relevance: Array, names: list[str]) -> Block:
+def _relevance_figure(relevance: Array, names: list[str]) -> Block:
     def draw(ax: Any) -> None:
         labels = [short(name) for name in names]
         display = FeatureRelevanceDisplay(relevance=relevance, feature_names=labels)
@@ -72,7 +187,7 @@ def _relevance(relevance: Array, names: list[str]) -> Block:
     return figure(draw, "relevance", "Relevance of features", size=(5.2, height))
 
 
-def _spread(scales: Array, names: list[str]) -> Block:
+def _scales_figure(scales: Array, names: list[str]) -> Block:
     def draw(ax: Any) -> None:
         labels = [short(name) for name in names]
         LengthScalesDisplay(length_scales=scales, feature_names=labels).plot(ax)
@@ -139,10 +254,10 @@ def evidence_section(case: Case) -> Section | None:
     size = (5.2, 1.0 + 1.45 * len(known))
     caption = "Evidence, vectors and noise after every step of the fit"
     shown = figure(draw, "evidence", caption, size=size, panels=len(known))
-    return Section("evidence", "Evidence trace", _steps(history), (shown,))
+    return Section("evidence", "Evidence trace", _steps_text(history), (shown,))
 
 
-def _steps(history: dict[str, AnyArray]) -> str:
+def _steps_text(history: dict[str, AnyArray]) -> str:
     seconds = float(history["seconds"].max())
     return (
         f"The fit took {len(history['iteration']):,} steps in {seconds:.2g} seconds. "
