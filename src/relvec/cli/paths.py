@@ -193,13 +193,10 @@ def _parquet_names(path: Path) -> list[str]:
 
 
 def _arrow_names(path: Path) -> list[str]:
-    import pyarrow as pa  # noqa: PLC0415 - a CSV file is not to wait for it
+    from relvec.data.tables import open_arrow  # noqa: PLC0415 - slow, as above
 
-    with pa.memory_map(str(path)) as file:
-        is_file = file.read(6) == b"ARROW1"
-        file.seek(0)
-        opened = pa.ipc.open_file(file) if is_file else pa.ipc.open_stream(file)
-        return list(opened.schema.names)
+    with open_arrow(path) as (_, reader):
+        return list(reader.schema.names)
 
 
 _NAME_READERS: dict[str, Callable[[Path], list[str]]] = {
