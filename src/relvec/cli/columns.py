@@ -61,18 +61,20 @@ class Columns:
         return self.numbers + self.texts
 
 
-def chosen(
+def choose_columns(
     frame: pd.DataFrame, target: str, drop: tuple[str, ...], most_categories: int
 ) -> Columns:
     """Choose all columns but the target and those to drop; find their types."""
-    names = left(frame.columns, target, drop)
+    names = remaining_columns(frame.columns, target, drop)
     texts = tuple(name for name in names if _is_text(frame[name], name))
     for name in texts:
         _check_categories(frame[name], name, most_categories)
     return Columns(tuple(name for name in names if name not in texts), texts)
 
 
-def left(known: Iterable[str], target: str, drop: tuple[str, ...]) -> list[str]:
+def remaining_columns(
+    known: Iterable[str], target: str, drop: tuple[str, ...]
+) -> list[str]:
     """List all columns but the target and those to drop."""
     known = list(known)
     check_has_columns(known, (target, *drop))
@@ -107,7 +109,9 @@ def _looks_like_number(name: str) -> bool:
     return True
 
 
-def features(frame: pd.DataFrame, columns: Columns, *, missing: bool) -> pd.DataFrame:
+def feature_frame(
+    frame: pd.DataFrame, columns: Columns, *, missing: bool
+) -> pd.DataFrame:
     """Return features as floats and text; refuse missing values unless allowed."""
     made = {name: as_numbers(frame[name], name) for name in columns.numbers}
     made |= {name: _text_values(frame[name]) for name in columns.texts}
@@ -242,7 +246,7 @@ def read_target(frame: pd.DataFrame, name: str, task: str | None) -> Target:
     return make_target(name, _target_values(column), task)
 
 
-def observed(frame: pd.DataFrame, name: str, labels: list[Any]) -> Target:
+def observed_target(frame: pd.DataFrame, name: str, labels: list[Any]) -> Target:
     """Read the target for a model with these labels, or for a regression."""
     check_has_columns(frame.columns, [name])
     column = frame[name]
@@ -250,7 +254,7 @@ def observed(frame: pd.DataFrame, name: str, labels: list[Any]) -> Target:
     values, known = _target_values(column), np.asarray(labels)
     text = values.dtype.kind not in "biuf"
     if labels and known.dtype.kind in "UTO":
-        values, text = np.asarray([str(value) for value in whole(values)]), False
+        values, text = np.asarray([str(value) for value in as_integers(values)]), False
     if not labels and text:
         raise CliError(
             f"the target {name!r} is text ({str(values[0])!r} in row 1), and the model "
@@ -258,7 +262,7 @@ def observed(frame: pd.DataFrame, name: str, labels: list[Any]) -> Target:
         )
     if not labels:
         return Target(name, as_numbers(column, name), classes=False)
-    values = whole(values)
+    values = as_integers(values)
     unknown = np.full(len(values), True) if text else ~np.isin(values, known)
     if unknown.any():
         cell, shown = values[unknown].tolist()[0], listed(map(repr, known.tolist()))
@@ -275,7 +279,7 @@ def make_target(name: str, values: AnyArray, task: str | None) -> Target:
     if found == REGRESSION:
         return Target(name, _as_floats(name, values), classes=False)
     check_classes(name, values)
-    return Target(name, whole(values), classes=True)
+    return Target(name, as_integers(values), classes=True)
 
 
 def guess_task(values: AnyArray) -> str:
@@ -353,7 +357,7 @@ def _as_floats(name: str, values: AnyArray) -> AnyArray:
     return as_numbers(pd.Series(values), name)
 
 
-def whole(values: AnyArray) -> AnyArray:
+def as_integers(values: AnyArray) -> AnyArray:
     """Convert labels such as 1.0 to integers."""
     if values.dtype.kind == "f" and np.all(values == np.floor(values)):
         return values.astype(np.int64)

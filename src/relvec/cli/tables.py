@@ -24,7 +24,7 @@ from relvec.cli.paths import (
     column_names,
     damaged_file_error,
     encoding_error,
-    ending,
+    file_type,
     nul_byte_error,
 )
 from relvec.data.tables import open_arrow, open_parquet, record_batches
@@ -74,12 +74,12 @@ _FORMULAS = ("=", "+", "-", "@", "\t", "\r")  # first characters of a formula
 def read_table(path: Path) -> pd.DataFrame:
     """Read all rows of a file; its column names are text and unique."""
     names = column_names(path)
-    with reading(path):
-        frame = _WHOLE_READERS[ending(path)](path)
+    with file_errors(path):
+        frame = _WHOLE_READERS[file_type(path)](path)
     frame.columns = pd.Index(names)
     if len(frame) == 0:
         raise no_rows_error(path)
-    if ending(path) in {CSV, CSV_GZ}:
+    if file_type(path) in {CSV, CSV_GZ}:
         for name in frame.select_dtypes(exclude=["number", "bool"]):
             check_text(path, name, frame[name].map(_has_nul).to_numpy())
     return frame
@@ -101,7 +101,7 @@ def no_rows_error(path: Path) -> CliError:
 
 
 @contextmanager
-def reading(path: Path) -> Iterator[None]:
+def file_errors(path: Path) -> Iterator[None]:
     """Turn errors about damaged files into CliErrors."""
     with warnings.catch_warnings():
         warnings.simplefilter("error", pd.errors.ParserWarning)
@@ -162,7 +162,7 @@ _WHOLE_READERS: dict[str, Callable[[Path], pd.DataFrame]] = {
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class RowBlock:
     """Consecutive rows of a file."""
 
     kept: pa.Table
@@ -180,36 +180,36 @@ class TableFile:
     @property
     def is_text(self) -> bool:
         """Whether the file stores cells as text."""
-        return ending(self.path) in {CSV, CSV_GZ}
+        return file_type(self.path) in {CSV, CSV_GZ}
 
-    def rows(self) -> Iterator[Rows]:
+    def rows(self) -> Iterator[RowBlock]:
         """Read the rows in blocks, in order."""
         first = 0
-        with reading(self.path):
-            parts = _BLOCK_READERS[ending(self.path)](self.path, self._block_rows)
+        with file_errors(self.path):
+            parts = _BLOCK_READERS[file_type(self.path)](self.path, self._block_rows)
             for table, done in parts:
                 if len(table):
-                    rows = Rows(table.rename_columns(self.names), first, done)
+                    rows = RowBlock(table.rename_columns(self.names), first, done)
                     if self.is_text:
                         self._check_text(rows)
                     yield rows
                     first += len(table)
 
-    def _check_text(self, rows: Rows) -> None:
+    def _check_text(self, rows: RowBlock) -> None:
         for name in self.names:
             nuls = compute.match_substring(rows.kept[name], "\0").to_numpy()
             check_text(self.path, name, nuls, rows.first)
 
-    def frames(self, numbers: Collection[str]) -> Callable[[Rows], pd.DataFrame]:
+    def frames(self, numbers: Collection[str]) -> Callable[[RowBlock], pd.DataFrame]:
         """Return a function from rows to a data frame; ``numbers`` are parsed."""
         if self.is_text:
             cells = Cells()
             return lambda rows: cells.frame(rows.kept, numbers, rows.first)
         return _numbered_frame
 
-    def kinds(self, tell: Callable[[float], None]) -> dict[str, pa.DataType]:
+    def kinds(self, update: Callable[[float], None]) -> dict[str, pa.DataType]:
         """Read a text file to find the types of its columns, reporting progress."""
-        with _open_csv(self.path) as (file, done), reading(self.path):
+        with _open_csv(self.path) as (file, done), file_errors(self.path):
             parts = pd.read_csv(
                 file, chunksize=self._block_rows, low_memory=False, **CSV_OPTIONS
             )
@@ -217,7 +217,7 @@ class TableFile:
             def frames() -> Iterator[pd.DataFrame]:
                 for part in parts:
                     yield part.set_axis(self.names, axis=1)
-                    tell(done())
+                    update(done())
 
             return column_types(frames())
 
@@ -232,14 +232,14 @@ def open_table(path: Path) -> TableFile:
     return TableFile(path, column_names(path))
 
 
-def typed(rows: pa.Table, kinds: dict[str, pa.DataType]) -> pa.Table:
+def cast_columns(rows: pa.Table, kinds: dict[str, pa.DataType]) -> pa.Table:
     """Convert columns of text to the given types."""
     return pa.table(
-        {name: as_type(present(rows[name]), kind) for name, kind in kinds.items()}
+        {name: as_type(mark_missing(rows[name]), kind) for name, kind in kinds.items()}
     )
 
 
-def _numbered_frame(rows: Rows) -> pd.DataFrame:
+def _numbered_frame(rows: RowBlock) -> pd.DataFrame:
     index = pd.RangeIndex(rows.first, rows.first + len(rows.kept))
     return to_frame(rows.kept).set_axis(index)
 
@@ -249,7 +249,7 @@ def _open_csv(path: Path) -> Iterator[tuple[Any, Callable[[], float]]]:
     """Open a CSV file; also return a function for the share read so far."""
     total = max(1, path.stat().st_size)
     with path.open("rb") as raw:
-        file: Any = gzip.GzipFile(fileobj=raw) if ending(path) == CSV_GZ else raw
+        file: Any = gzip.GzipFile(fileobj=raw) if file_type(path) == CSV_GZ else raw
         yield file, lambda: raw.tell() / total
 
 
@@ -303,7 +303,7 @@ class Cells:
         """Convert a block of rows; ``first`` is the number of its first row."""
         made = {}
         for name in rows.column_names:
-            cells = present(rows[name])
+            cells = mark_missing(rows[name])
             made[name] = self._values(cells, name, first) if name in numbers else cells
         index = pd.RangeIndex(first, first + len(rows))
         return pa.table(made).to_pandas(ignore_metadata=True).set_axis(index)
@@ -334,7 +334,7 @@ def _check_booleans(cells: Any, name: str, first: int) -> None:
         )
 
 
-def present(cells: Any) -> Any:
+def mark_missing(cells: Any) -> Any:
     """Replace cells that mean a missing value by null."""
     nothing = compute.is_in(cells, _MISSING.cast(cells.type))
     return compute.if_else(nothing, pa.scalar(None, cells.type), cells)
@@ -390,16 +390,16 @@ def _arrow_type(kinds: set[str]) -> pa.DataType:
 
 
 def unify_categories(
-    table: TableFile, tell: Callable[[float], None]
-) -> Callable[[Rows], pa.Table]:
+    table: TableFile, update: Callable[[float], None]
+) -> Callable[[RowBlock], pa.Table]:
     """Return a function that gives categorical columns one dictionary for all rows.
 
-    Parts of a file may have different dictionaries, so the file is read for them;
-    is told which share has been.
+    Parts of a file may have different dictionaries, so the file is read twice;
+    ``update`` receives the share read so far.
     """
-    known = _all_categories(table, tell)
+    known = _all_categories(table, update)
 
-    def made(rows: Rows) -> pa.Table:
+    def made(rows: RowBlock) -> pa.Table:
         kept = rows.kept
         for name, values in known.items():
             place = kept.schema.get_field_index(name)
@@ -410,7 +410,7 @@ def unify_categories(
 
 
 def _all_categories(
-    table: TableFile, tell: Callable[[float], None]
+    table: TableFile, update: Callable[[float], None]
 ) -> dict[str, pa.Array]:
     """Collect all categories; those of later parts go to the end."""
     found: dict[str, pa.Array] = {}
@@ -424,7 +424,7 @@ def _all_categories(
             found[name] = pa.concat_arrays([*earlier, *parts]).unique()
         if not found:
             break  # no column is categorical
-        tell(rows.done)
+        update(rows.done)
     return found
 
 
@@ -437,15 +437,15 @@ def _as_dictionary(column: pa.ChunkedArray, values: pa.Array) -> pa.Array:
 
 
 @contextmanager
-def writing(path: Path) -> Iterator[Write]:
+def open_writer(path: Path) -> Iterator[Write]:
     """Return a function to write rows; the file appears once it is complete."""
-    with whole_file(path) as file, _WRITERS[ending(path)](file) as write:
+    with whole_file(path) as file, _WRITERS[file_type(path)](file) as write:
         yield write
 
 
 def write_table(frame: pd.DataFrame, path: Path) -> None:
     """Write a table; the file appears once it is complete."""
-    with writing(path) as write:
+    with open_writer(path) as write:
         write(pa.Table.from_pandas(frame, preserve_index=False))
 
 

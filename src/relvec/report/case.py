@@ -16,21 +16,19 @@ from relvec.typing import AnyArray, Array, Indices
 _DEVIATIONS, _NOMINAL_COVERAGE = (
     1.96,
     0.95,
-)  # deviations, and the share that is within them
-_CHANCE_LEVEL = 0.99  # how often bars that are right are not called wrong
-_MOST_ROWS = (
-    20_000  # rows that are predicted: shares are known to half a percent by then
-)
+)  # deviations, and the share of rows within them
+_CHANCE_LEVEL = 0.99  # probability that correct error bars pass
+_MOST_ROWS = 20_000  # rows to predict, which give shares to half a percent
 _ROWS_AT_ONCE = 10_000  # rows
-_MOST_DOTS = 500  # dots of a figure, beyond which they hide each other
+_MOST_DOTS = 500  # dots of a figure; more would hide each other
 
 
 def predicted(model: Any, X: Any, *, classes: bool) -> dict[str, AnyArray]:
-    """What a model says of rows, by name; deviations and probabilities if it can."""
+    """Predict rows: means and deviations, or classes and probabilities."""
     if not classes:
         try:
             mean, std = model.predict(X, return_std=True)
-        except TypeError:  # of others than ours
+        except TypeError:  # not a model of relvec
             return {"mean": np.asarray(model.predict(X))}
         return {"mean": mean, "std": std}
     found = {"class": np.asarray(model.predict(X))}
@@ -40,7 +38,7 @@ def predicted(model: Any, X: Any, *, classes: bool) -> dict[str, AnyArray]:
 
 
 def guess_scores(known: AnyArray, y: AnyArray, *, classes: bool) -> dict[str, float]:
-    """The error of whoever says the mean, or the most frequent class, of every row."""
+    """Score the mean, or the most frequent class, as the prediction of every row."""
     if not classes:
         return {"rmse": float(np.sqrt(np.mean((y - known.mean()) ** 2)))}
     labels, counts = np.unique(known, return_counts=True)
@@ -48,7 +46,7 @@ def guess_scores(known: AnyArray, y: AnyArray, *, classes: bool) -> dict[str, fl
 
 
 def number_scores(y: Array, mean: Array, std: Array | None) -> dict[str, float | None]:
-    """Errors, and what the error bars are worth."""
+    """Score predictions of numbers and their error bars."""
     error = mean - y
     spread = float(np.var(y))
     return {
@@ -63,9 +61,9 @@ def number_scores(y: Array, mean: Array, std: Array | None) -> dict[str, float |
 
 
 def bars_in_words(within: float, number: int) -> str:
-    """Whether error bars are too narrow or too wide, beyond what chance explains.
+    """Say whether error bars are too narrow or too wide, beyond chance.
 
-    ``within`` is the share of so many rows that are within 1.96 deviations.
+    ``within`` is the share of ``number`` rows within 1.96 standard deviations.
     """
     least, most = binom.interval(_CHANCE_LEVEL, number, _NOMINAL_COVERAGE)
     word = "neither too narrow nor too wide"
@@ -80,7 +78,7 @@ def bars_in_words(within: float, number: int) -> str:
 def class_scores(
     y: AnyArray, predicted: AnyArray, probabilities: Array | None, labels: AnyArray
 ) -> dict[str, float | None]:
-    """The share of wrong classes, and what probabilities are worth."""
+    """Score predicted classes and probabilities."""
     return {
         "error": float(np.mean(predicted != y)),
         "log_loss": None
@@ -90,13 +88,13 @@ def class_scores(
 
 
 def _nlpd(error: Array, std: Array) -> float:
-    """Mean of minus the log density of a normal distribution."""
+    """Mean negative log predictive density under normal distributions."""
     return float(np.mean(0.5 * np.log(2 * np.pi * std**2) + 0.5 * (error / std) ** 2))
 
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """A fitted model, and rows that it is tried on."""
+    """A fitted model, and rows to test it on."""
 
     subject: Subject
     X: Any  # all rows, as the model takes them
@@ -107,7 +105,7 @@ class Case:
 
     @classmethod
     def of(cls, model: Any, X: Any, y: Any, held_out: Any, kind: type) -> Self:
-        """Or refuse what does not belong together."""
+        """Check that model, rows and targets belong together."""
         subject = Subject.of(model, kind)
         X = X if hasattr(X, "shape") else np.asarray(X)
         observed = np.asarray(y)
@@ -122,37 +120,37 @@ class Case:
 
     @property
     def labels(self) -> AnyArray | None:
-        """Of classes, if it tells them apart."""
+        """Labels of a classifier, or None."""
         return getattr(self.subject.model, "classes_", None)
 
     @property
     def fitted(self) -> Indices:
-        """All other rows; all of them if none was held out."""
+        """Rows that were not held out."""
         every = np.arange(len(self.y))
         return every if self.held_out is None else np.setdiff1d(every, self.held_out)
 
     @property
     def observed(self) -> AnyArray:
-        """Of the rows that the model is tried on."""
+        """Targets of the test rows."""
         return self.y[self.tried]
 
     @property
     def names(self) -> list[str]:
-        """Of the columns of X."""
+        """Names of the columns of X."""
         return self.subject.feature_names(self.X, int(np.shape(self.X)[1]))
 
     @property
     def numeric(self) -> bool:
-        """Whether features are numbers, all of them there: those can be drawn."""
+        """Whether all features are finite numbers, so that they can be drawn."""
         table = np.asarray(self.X)
         return table.dtype.kind in "iufb" and bool(np.isfinite(table).all())
 
     def rows(self, numbers: Indices) -> Any:
-        """Some of X."""
+        """Select rows of X."""
         return taken(self.X, numbers)
 
     def predicted(self) -> dict[str, AnyArray]:
-        """What the model says of the rows that it is tried on, by name."""
+        """Predict the test rows."""
         model, classes = self.subject.model, self.labels is not None
         parts = [
             predicted(model, seen, classes=classes) for seen in self._model_inputs()
@@ -162,14 +160,14 @@ class Case:
         }
 
     def interval(self, coverage: float) -> tuple[Array, Array]:
-        """Ends of predictive intervals of the same rows."""
+        """Bounds of predictive intervals of the test rows."""
         interval = self.subject.model.predict_interval
         parts = [interval(seen, coverage) for seen in self._model_inputs()]
         lower, upper = zip(*parts, strict=True)
         return np.concatenate(lower), np.concatenate(upper)
 
     def _model_inputs(self) -> Iterator[Any]:
-        """The same rows as the model sees them, some at a time."""
+        """Transform the test rows for the model, some at a time."""
         for start in range(0, len(self.tried), _ROWS_AT_ONCE):
             yield self.subject.rows(
                 self.rows(self.tried[start : start + _ROWS_AT_ONCE])
@@ -177,12 +175,12 @@ class Case:
 
 
 def taken(X: Any, numbers: Indices) -> Any:
-    """Rows of a table or an array."""
+    """Select rows of a table or an array."""
     return X.iloc[numbers] if hasattr(X, "iloc") else X[numbers]
 
 
 def drawn(numbers: Indices, most: int = _MOST_DOTS) -> Indices:
-    """Places of some of them, in order, drawn by chance if there are too many."""
+    """Indices of at most ``most`` of the numbers, drawn at random and sorted."""
     if len(numbers) <= most:
         return np.arange(len(numbers))
     return np.sort(generator(0).choice(len(numbers), most, replace=False))
@@ -216,7 +214,7 @@ def _row_numbers(held_out: Any, n_rows: int) -> Indices:
 
 
 def _checked_targets(subject: Subject, y: AnyArray) -> AnyArray:
-    """Numbers, or labels that the model knows."""
+    """Check that targets are numbers, or labels known to the model."""
     labels = getattr(subject.model, "classes_", None)
     if labels is None:
         if np.ndim(subject.model.intercept_) or subject.model.dual_coef_.ndim > 1:

@@ -55,12 +55,12 @@ _WRITERS: dict[str, Callable[..., None]] = {
     "C99 source": to_c,
     "Python source": to_python,
 }
-_MOST_NUMBERS = 1_000_000  # numbers of vectors, which take seconds to write out
+_MOST_NUMBERS = 1_000_000  # numbers in the vectors; more take seconds to write
 
 
 @dataclass(frozen=True)
 class Origin:
-    """What a report cannot know of itself; all of it may be left out.
+    """What a report cannot find out itself; every field is optional.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ class Origin:
 
 
 def comparison_section(origin: Origin) -> Section | None:
-    """Other models, if they were compared."""
+    """Show the comparison with other models, if there is one."""
     if not origin.comparison:
         return None
     columns = tuple(origin.comparison[0])
@@ -98,7 +98,7 @@ def comparison_section(origin: Origin) -> Section | None:
 
 
 def provenance_section(origin: Origin, model: Any) -> Section:
-    """Files, versions, the command and the model's parameters."""
+    """List files, versions, the command and the model's parameters."""
     found = {name: plain(value) for name, value in origin.facts.items()}
     blocks: list[Block] = [Facts({**found, **_versions()})]
     if origin.command:
@@ -113,13 +113,13 @@ def _versions() -> dict[str, str]:
     for name in _PACKAGES:
         try:
             found[name] = version(name)
-        except PackageNotFoundError:  # seen in bundles, which have no such data
+        except PackageNotFoundError:  # bundles may lack this metadata
             continue
     return {**found, "system": f"{platform.system()} {platform.machine()}"}
 
 
 def scores_of(case: Case, found: dict[str, AnyArray]) -> dict[str, float | None]:
-    """Of the rows that the model is tried on, by name."""
+    """Score the test rows."""
     if case.labels is None:
         return number_scores(case.observed, found["mean"], found["std"])
     return class_scores(case.observed, found["class"], found.get("proba"), case.labels)
@@ -128,7 +128,7 @@ def scores_of(case: Case, found: dict[str, AnyArray]) -> dict[str, float | None]
 def summary_section(
     case: Case, scores: dict[str, float | None], origin: Origin
 ) -> Section:
-    """Facts of the model, and scores beside those of a guess."""
+    """Show facts of the model, and its scores beside a baseline."""
     known = case.y[case.fitted] if len(case.fitted) else case.y
     guess = guess_scores(known, case.observed, classes=case.labels is not None)
     rows = tuple(
@@ -181,7 +181,7 @@ def _model_facts(case: Case) -> dict[str, Cell]:
 
 
 def exports_section(case: Case, model_bytes: int | None) -> Section | None:
-    """Sizes of all that can be written here; None if there is nothing."""
+    """Show the sizes of all possible exports; None if there are none."""
     rows = [] if model_bytes is None else [("model file", "all of it", model_bytes)]
     every = "mean and std" if case.labels is None else "class and probabilities"
     for name, write in _WRITERS.items():
@@ -199,7 +199,7 @@ def exports_section(case: Case, model_bytes: int | None) -> Section | None:
 
 
 def _export_size(case: Case, write: Callable[..., None]) -> int | None:
-    """Of what it writes; None without the package for it, or of other pipelines."""
+    """Size of an export; None if a package is missing or the pipeline unsupported."""
     model = case.subject.model
     sparse = hasattr(model, "relevance_")
     centres = model.relevance_vectors_ if sparse else model.support_vectors_
@@ -228,33 +228,33 @@ def make_report(
     title: str | None = None,
     origin: Origin | None = None,
 ) -> Report:
-    """Try a model on rows, look into it, and make a page of what there is to see.
+    """Test a model on rows and make a report about it.
 
-    Sections that do not apply are left out: a map needs two features, probabilities a
-    model that has them, and so on. Of more than 20 000 rows so many are drawn by
-    chance.
+    Sections that do not apply are left out: a map needs two features, calibration a
+    model with probabilities, and so on. At most 20 000 rows are used, drawn at
+    random.
 
     Parameters
     ----------
     model : RVR, RVC, LSSVR, LSSVC, or a pipeline or search that ends in one
         Fitted, to one target.
     X : array or data frame of shape (n_samples, n_features)
-        Rows, as the model takes them.
+        Rows of inputs.
     y : array-like of shape (n_samples,)
-        What was observed; the ``name`` of a series is that of the target.
+        Observed targets; the ``name`` of a series names the target.
     held_out : array-like of int, optional
-        Numbers of the rows that the model has not seen, which scores and residuals are
-        of; the others are to be those that it was fitted to, in their order. By default
-        all rows are scored.
+        Numbers of the rows held out from the fit; scores and residuals use only these.
+        The other rows must be those of the fit, in order. By default all rows are
+        scored.
     title : str, optional
         Of the page.
     origin : Origin, optional
-        Files, a command and a comparison to be told.
+        Files, command and comparison to mention.
 
     Returns
     -------
     Report
-        To be saved.
+        The report; its method ``save`` writes it.
 
     Raises
     ------

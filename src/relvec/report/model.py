@@ -24,21 +24,21 @@ from relvec.report.page import (
 )
 from relvec.typing import AnyArray, Array, Indices
 
-# A feature may have any name, that of a column about weights as well.
+# Columns are pairs, since names of features may coincide with others.
 Column: TypeAlias = tuple[str, list[Cell]]
 
-_MOST_VECTORS = 200  # vectors, those of the largest weights
-_MOST_VALUES = 12  # features whose values are beside the weights
+_MOST_VECTORS = 200  # vectors in the table, those with the largest weights
+_MOST_VALUES = 12  # features shown beside the weights
 _MOST_WEIGHTS = 6  # classes with a column each
 _QUANTITIES = ("log_evidence", "n_vectors", "noise_std")
-_MOST_FEATURES = 20  # of a figure; the table has all of them
+_MOST_FEATURES = 20  # in the figure; the table has all
 _MOST_CLASSIFIERS = 7  # with colours of their own
-_MOST_NAMED = 8  # classes, beyond which their names would hide the map
+_MOST_NAMED = 8  # classes in a legend; more would hide the map
 _GRID = 80  # places along each side of a map
 
 
 def vectors_section(case: Case) -> Section | None:
-    """None of a model that has none, a constant for instance."""
+    """List the vectors; None if the model has none."""
     weights = np.atleast_2d(case.subject.model.dual_coef_)
     if not weights.shape[1]:
         return None
@@ -60,14 +60,14 @@ def vectors_section(case: Case) -> Section | None:
 
 
 def vector_rows(case: Case) -> Indices:
-    """Which row of X each vector is; -1 for none."""
+    """Row of X of each vector; -1 if it is none."""
     model = case.subject.model
     sparse = hasattr(model, "relevance_")
     vectors = model.relevance_vectors_ if sparse else model.support_vectors_
     numbers = model.relevance_ if sparse else model.support_
     if vectors.ndim != 2 or vectors.dtype == object or not vectors.size:
         return np.full(len(numbers), -1)
-    # The model counts the rows that it was fitted to.
+    # Indices in the model count the fitted rows.
     fitted = case.fitted
     inside = (numbers >= 0) & (numbers < len(fitted))
     numbers = np.where(inside, fitted[np.where(inside, numbers, 0)], -1)
@@ -80,7 +80,7 @@ def _by_weight(weights: Array) -> Indices:
 
 
 def _weight_columns(case: Case, weights: Array) -> list[Column]:
-    """One column, or one for each class or classifier if they are few."""
+    """Make one column of weights, or one for each class or classifier if few."""
     if len(weights) == 1:
         names = ["weight"]
     elif len(weights) > _MOST_WEIGHTS:
@@ -96,7 +96,7 @@ def _weight_columns(case: Case, weights: Array) -> list[Column]:
 
 
 def _row_columns(case: Case, rows: Indices) -> list[Column]:
-    """What was observed, and the features if they are few."""
+    """Make columns of observed targets, and of the features if few."""
     found: list[tuple[str, AnyArray]] = [(f"observed {case.target}", case.y)]
     if np.shape(case.X)[1] <= _MOST_VALUES:
         for place, name in enumerate(case.names):
@@ -129,7 +129,7 @@ def _vectors_text(case: Case, rows: Indices, number: int) -> str:
 
 
 def _selected_features(case: Case, weights: Array) -> Section:
-    """A model without a kernel weighs the features themselves."""
+    """List the selected features of a model without a kernel."""
     names = case.subject.seen_names(int(case.subject.model.n_features_in_))
     number = case.subject.model.relevance_
     features: Column = ("feature", [names[at] for at in number])
@@ -140,7 +140,7 @@ def _selected_features(case: Case, weights: Array) -> Section:
 
 
 def features_section(case: Case) -> Section | None:
-    """Relevance and length scales, if a kernel was learned."""
+    """Show relevance and length scales, if a kernel was learned."""
     model = case.subject.model
     relevance = getattr(model, "feature_relevance_", None)
     if relevance is None or len(relevance) < 2 or not np.isfinite(relevance).all():
@@ -169,7 +169,7 @@ def features_section(case: Case) -> Section | None:
 
 
 def _scales(model: Any, number: int) -> Array | None:
-    """A row for each vector, (n, features), where kernels have a scale for each."""
+    """Length scales (n_vectors, n_features); None if kernels have none by feature."""
     scales = getattr(model, "length_scales_", None)
     if scales is None or scales.ndim != 2 or scales.shape[1] != number:
         return None
@@ -198,7 +198,7 @@ def _scales_figure(scales: Array, names: list[str]) -> Block:
 
 
 def map_section(case: Case) -> Section | None:
-    """Predictions over two features that are numbers."""
+    """Draw predictions over two numeric features."""
     if np.shape(case.X)[1] != 2 or not case.numeric:
         return None
     rows = vector_rows(case)
@@ -234,7 +234,7 @@ def map_section(case: Case) -> Section | None:
 
 
 def evidence_section(case: Case) -> Section | None:
-    """How the search went, if there was one of several steps."""
+    """Draw the course of the search, if it took several steps."""
     history = getattr(case.subject.model, "history_", None)
     if history is None or len(history["iteration"]) < 2:
         return None

@@ -17,14 +17,15 @@ from xml.dom import minidom
 import numpy as np
 
 import relvec
+from relvec.formatting import format_value
 from relvec.model_file import Path, write_whole
 from relvec.parameters import optional_module
 from relvec.plots.drawing import COLOURS, matplotlib
 
-_MOST_HEADING = 60  # characters of a heading; the rest is shown to whoever points at it
+_MOST_HEADING = 60  # characters of a heading; its tooltip shows all
 
 Cell: TypeAlias = str | int | float | bool | None
-# Colours that nothing else has: those of text and of paper, which the page knows.
+# Placeholder colours of text and background, replaced by those of the page.
 _TEXT, _BACKGROUND = "#010203", "#fdfefc"
 _NAMES = ("blue", "vermillion", "green", "orange", "sky", "purple", "yellow")
 _THEMED = {_TEXT: "currentColor", _BACKGROUND: "var(--paper)"} | {
@@ -33,11 +34,11 @@ _THEMED = {_TEXT: "currentColor", _BACKGROUND: "var(--paper)"} | {
 }
 _TEXT_ONLY = {_TEXT: "currentColor", _BACKGROUND: "var(--paper)"}
 _PIXELS = 96 / 72  # of CSS to a point
-_MOST_LABEL, _MOST_CAPTION = 22, 60  # characters of a name; tables have all of it
+_MOST_LABEL, _MOST_CAPTION = 22, 60  # characters of a name; tables show all
 _FONT = re.compile(r"font: (?:(?:bold|italic) )?([\d.]+)px [^;]*")
 
 _STYLE: dict[str, Any] = {
-    # A name is what it is: dollars in it are no formula.
+    # Show dollars in names as they are.
     "text.parse_math": False,
     "svg.fonttype": "none",
     "svg.hashsalt": "relvec",
@@ -52,15 +53,15 @@ _STYLE: dict[str, Any] = {
     ),
     "axes.edgecolor": _TEXT,
 }
-# By this a page is known to be a report, which another may replace.
+# This mark shows that a page is a report, which another may replace.
 MARK = f'<meta name="generator" content="relvec {relvec.__version__} report">'
 _MARKS = (b'<meta name="generator" content="relvec ', b' report">')
-_HEAD = 2000  # bytes of a page within which the mark is
+_HEAD = 2000  # bytes of a page that contain the mark
 
 
 @dataclass(frozen=True)
 class Facts:
-    """Names and what they stand for, in the order to read them."""
+    """Names and values, in reading order."""
 
     values: Mapping[str, Cell]
     kind: str = field(default="facts", init=False)
@@ -68,7 +69,7 @@ class Facts:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows that a reader can sort; numbers are sorted as such."""
+    """Rows that a reader can sort."""
 
     caption: str
     columns: tuple[str, ...]
@@ -76,14 +77,14 @@ class Table:
     kind: str = field(default="table", init=False)
 
     def is_number(self, column: int) -> bool:
-        """Whether a column is set flush right."""
+        """Whether a column holds numbers and is set flush right."""
         cells = [row[column] for row in self.rows if row[column] is not None]
         return bool(cells) and not any(isinstance(cell, str | bool) for cell in cells)
 
 
 @dataclass(frozen=True)
 class Matrix:
-    """Counts of pairs of labels, shaded by their share of a row."""
+    """Confusion matrix, shaded by the share of a row."""
 
     caption: str
     labels: tuple[str, ...]
@@ -91,7 +92,7 @@ class Matrix:
     kind: str = field(default="matrix", init=False)
 
     def share(self, row: int, column: int) -> float:
-        """Of the row."""
+        """Share of a count in its row."""
         return self.counts[row][column] / max(sum(self.counts[row]), 1)
 
 
@@ -106,7 +107,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Code:
-    """What a reader may copy."""
+    """Text to copy."""
 
     text: str
     caption: str
@@ -118,16 +119,16 @@ Block: TypeAlias = Facts | Table | Matrix | Figure | Code
 
 @dataclass(frozen=True)
 class Section:
-    """A heading, what it is about, and what it shows."""
+    """A title, a text and blocks."""
 
-    name: str  # of its place in the page
+    name: str  # anchor in the page
     title: str
     text: str
     blocks: tuple[Block, ...]
 
 
 def plain(value: Any) -> Cell:
-    """A cell of what numpy or a table holds; no number is None."""
+    """Convert a numpy or table value to a cell; NaN and infinity become None."""
     if isinstance(value, np.generic):
         value = value.item()
     if value is None or (isinstance(value, float) and not math.isfinite(value)):
@@ -136,22 +137,13 @@ def plain(value: Any) -> Cell:
 
 
 def shown(cell: Cell) -> str:
-    """As people read it: numbers to four digits, nothing as a dash."""
-    if cell is None:
-        return "–"
-    if isinstance(cell, bool):
-        return "yes" if cell else "no"
-    if isinstance(cell, float):
-        large = 1e4 <= abs(cell) < 1e12
-        text = f"{cell:,.0f}" if large else f"{cell:.4g}"
-        return text.replace("-", "−")
-    if isinstance(cell, int):
-        return f"{cell:,}".replace("-", "−")
-    return cell
+    """Format a cell; numbers get a typographic minus sign."""
+    text = format_value(cell)
+    return text if isinstance(cell, str) else text.replace("-", "−")
 
 
 def heading(name: str) -> str:
-    """So much of a name as a column has room for."""
+    """Shorten a name to fit a column."""
     return name if len(name) <= _MOST_HEADING else f"{name[: _MOST_HEADING - 1]}…"
 
 
@@ -164,7 +156,7 @@ def figure(
     panels: int = 1,
     themed: bool = True,
 ) -> Figure:
-    """What ``draw`` draws into so many axes, one above the other."""
+    """Make a figure by calling ``draw`` with axes, one above the other."""
     with _styled():
         made = matplotlib("figure").Figure(figsize=size, layout="constrained")
         axes = made.subplots(panels, sharex=True, squeeze=False)[:, 0]
@@ -175,19 +167,19 @@ def figure(
 
 
 def short(name: object, longest: int = _MOST_LABEL) -> str:
-    """So much of a name as a figure has room for."""
+    """Shorten a name to fit a figure."""
     text = str(name)
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
 def in_caption(name: object) -> str:
-    """So much of it as a caption has room for."""
+    """Shorten a name to fit a caption."""
     return short(name, _MOST_CAPTION)
 
 
 @contextmanager
 def _styled() -> Iterator[None]:
-    """The same whatever styles a user has, and whatever letters names have."""
+    """Use a fixed style and ignore warnings about missing glyphs."""
     with (
         matplotlib("style").context(["default", _STYLE]),
         warnings.catch_warnings(),
@@ -197,7 +189,7 @@ def _styled() -> Iterator[None]:
 
 
 def _as_page_element(text: str, name: str, caption: str, themed: bool) -> str:
-    """An element with a size and a text, whose names are unlike those of others."""
+    """Make an SVG element with a size, a label, themed colours and unique ids."""
     root: Any = minidom.parseString(text.encode()).documentElement
     for tag in ("metadata", "style"):
         for node in list(root.getElementsByTagName(tag)):
@@ -249,7 +241,7 @@ class Report:
     scores: dict[str, float | None]
 
     def html(self) -> str:
-        """The whole page."""
+        """Render the whole page."""
         script = _read("page.js")
         return (
             _environment()
@@ -276,13 +268,13 @@ class Report:
 
 
 def check_installed() -> None:
-    """Refuse before the work begins."""
+    """Refuse missing packages before the work begins."""
     for name in ("jinja2", "matplotlib"):
         optional_module(name, f"a report is made with {name}", "report")
 
 
 def is_report(path: Path) -> bool:
-    """Whether a file is one that was written here."""
+    """Whether a file is a report of relvec."""
     with open(path, "rb") as file:
         head = file.read(_HEAD)
     return all(mark in head for mark in _MARKS)
@@ -293,7 +285,7 @@ def _read(name: str) -> str:
 
 
 def _digest(script: str) -> str:
-    """By which the page allows its own script, and no other."""
+    """Digest of the script, the only one that the page allows."""
     digest = hashlib.sha256(script.encode()).digest()
     return f"sha256-{base64.b64encode(digest).decode()}"
 

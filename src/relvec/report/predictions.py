@@ -27,11 +27,11 @@ _DRAWN_COVERAGE = 0.9  # coverage of the intervals that are drawn, as predict_in
 _MOST_OUTLIERS = 10  # rows
 _BINS = 10
 _MOST_WRONG = 10  # rows
-_MOST_CLASSES = 30  # beyond which nobody reads a matrix
+_MOST_CLASSES = 30  # more would make the matrix unreadable
 
 
 def number_sections(case: Case, found: dict[str, AnyArray]) -> list[Section]:
-    """In the order to read them."""
+    """Make the sections of a regression."""
     made = [
         _observed_and_predicted(case, found),
         _coverage(case),
@@ -43,7 +43,7 @@ def number_sections(case: Case, found: dict[str, AnyArray]) -> list[Section]:
 
 
 def _function(case: Case) -> Section:
-    """Of one feature there is more to see than dots about a diagonal."""
+    """Draw the fitted function of a single feature."""
     every = drawn(np.arange(len(case.y)))
     X, target = case.rows(every), short(case.target)
 
@@ -89,7 +89,7 @@ def _observed_and_predicted(case: Case, found: dict[str, AnyArray]) -> Section:
 
 
 def _coverage(case: Case) -> Section:
-    """How many rows are within intervals, beside how many there should be."""
+    """Compare the coverage of intervals with its nominal value."""
     number, rows = len(case.tried), []
     for level in _LEVELS:
         lower, upper = case.interval(level)
@@ -185,7 +185,7 @@ def _rows_shown(case: Case, some: AnyArray) -> str:
 
 
 def class_sections(case: Case, found: dict[str, AnyArray]) -> list[Section]:
-    """In the order to read them; calibration if there are probabilities."""
+    """Make the sections of a classifier; calibration needs probabilities."""
     made = [_confusion(case, found)]
     if "proba" in found:
         made.append(_calibration(case, found["proba"]))
@@ -229,7 +229,7 @@ def _by_class(labels: tuple[str, ...], counts: AnyArray) -> Table:
 
 
 def _least_expected(case: Case, found: dict[str, AnyArray]) -> list[Table]:
-    """Rows whose class was least expected, of those that were doubted."""
+    """List the rows whose observed class had the lowest probability, below 0.5."""
     assert case.labels is not None
     place = {label: k for k, label in enumerate(case.labels.tolist())}
     own = np.array([place[label] for label in case.observed.tolist()])
@@ -250,7 +250,7 @@ def _least_expected(case: Case, found: dict[str, AnyArray]) -> list[Table]:
 
 
 def _calibration(case: Case, proba: Array) -> Section:
-    """Probabilities beside how often they came true."""
+    """Compare probabilities with observed frequencies."""
     assert case.labels is not None
     if len(case.labels) == 2:
         given, true = proba[:, 1], case.observed == case.labels[1]
@@ -296,7 +296,7 @@ def _diagram(rows: tuple[tuple[Any, ...], ...], whose: str, low: float) -> Figur
 
 
 def _reliability(given: Array, true: AnyArray) -> tuple[tuple[Any, ...], ...]:
-    """By bin: which, rows, mean probability and how often it came true."""
+    """Rows of the reliability table: bin, count, mean probability, frequency."""
     place = np.minimum((given * _BINS).astype(int), _BINS - 1)
     return tuple(
         (
