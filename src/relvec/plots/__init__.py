@@ -1,4 +1,4 @@
-"""Pictures of fitted models, with matplotlib and in the manner of scikit-learn.
+"""Displays of fitted models with matplotlib, in the manner of scikit-learn.
 
 A display keeps what is drawn as attributes: make it by its ``from_estimator``, draw it
 again by ``plot``, and find axes, figure and artists as ``ax_``, ``figure_`` and others.

@@ -14,7 +14,7 @@ from relvec.inspection import last_step
 from relvec.parameters import optional_module
 from relvec.typing import AnyArray, Array, Indices
 
-# Of M. Okabe and K. Ito, which the colour-blind can tell apart.
+# Colours of M. Okabe and K. Ito, which the colour-blind can tell apart.
 BLUE, VERMILLION, GREEN, ORANGE, SKY, PURPLE, YELLOW = COLOURS = (
     "#0072B2",
     "#D55E00",
@@ -32,22 +32,22 @@ _TOLERANCE = 1e-9  # of the largest entry: rounding of the steps before a model
 
 
 def matplotlib(module: str) -> Any:
-    """A module of matplotlib, which is imported with the first picture."""
+    """Import a module of matplotlib."""
     use = "pictures are drawn with matplotlib"
     return optional_module(f"matplotlib.{module}", use, "plots")
 
 
 class _ShortRepr(Repr):
-    """Shows values in a few letters, arrays by their shapes."""
+    """Abbreviates values; arrays are shown by their shapes."""
 
     def repr_ndarray(self, array: AnyArray, level: int) -> str:
-        """Called for arrays by the name of their type."""
+        """Abbreviate an array; Repr finds this method by the type's name."""
         del level
         return f"<array of shape {array.shape}>"
 
 
 class ShortReprMixin:
-    """A dataclass whose ``repr`` fits into a line or two, whatever it holds."""
+    """A dataclass with a ``repr`` of a line or two."""
 
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
 
@@ -63,7 +63,7 @@ class ShortReprMixin:
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class Display(ShortReprMixin):
-    """What is drawn into one pair of axes."""
+    """A display drawn into one pair of axes."""
 
     ax_: Any = field(init=False, repr=False)
     figure_: Any = field(init=False, repr=False)
@@ -76,7 +76,7 @@ class Display(ShortReprMixin):
 
 
 def panels_for(ax: Any, number: int) -> AnyArray:
-    """As many axes, one above the other: those given, or those of a new figure."""
+    """Return the axes given, or those of a new figure, one above the other."""
     if ax is None:
         size = (6.4, 1.0 + 1.6 * number)
         made = matplotlib("pyplot").subplots(
@@ -93,7 +93,7 @@ def panels_for(ax: Any, number: int) -> AnyArray:
 
 
 def styled(defaults: dict[str, Any], given: Style, artist: str) -> dict[str, Any]:
-    """Keywords of an artist: those given, whatever they are called, before others."""
+    """Merge defaults of an artist with the keywords given, including aliases."""
     module, name = artist.rsplit(".", 1)
     kind = getattr(matplotlib(module), name)
     keywords = matplotlib("cbook").normalize_kwargs(dict(given or {}), kind)
@@ -103,7 +103,7 @@ def styled(defaults: dict[str, Any], given: Style, artist: str) -> dict[str, Any
 
 
 def circled(ax: Any, places: Array, label: str, given: Style, **own: Any) -> Any:
-    """Circles about vectors, (k, 2), as in the figures of the papers."""
+    """Circle the vectors (k, 2), as in the figures of the papers."""
     style = {
         "s": 90,
         "facecolor": "none",
@@ -117,7 +117,7 @@ def circled(ax: Any, places: Array, label: str, given: Style, **own: Any) -> Any
 
 
 def by_ratio(axis: Any, values: Array) -> None:
-    """A logarithmic axis in plain numbers, if values differ enough for one."""
+    """Make an axis logarithmic, with plain numbers, if values differ enough."""
     if values.max() < _LOG_RATIO * values.min():
         return
     ticker = matplotlib("ticker")
@@ -128,17 +128,17 @@ def by_ratio(axis: Any, values: Array) -> None:
 
 
 def whole_numbers(axis: Any) -> None:
-    """Ticks at whole numbers only."""
+    """Put ticks at whole numbers only."""
     axis.set_major_locator(matplotlib("ticker").MaxNLocator(integer=True))
 
 
 def text_colour() -> str:
-    """That of a style, dark or light."""
+    """Text colour of the current style."""
     return str(matplotlib("pyplot").rcParams["text.color"])
 
 
 def class_colours(number: int) -> Sequence[Any]:
-    """One for each class; of many they are no longer easy to tell apart."""
+    """Choose a colour for each class."""
     if number <= len(COLOURS):
         return COLOURS[:number]
     return list(matplotlib("pyplot").get_cmap("turbo")(np.linspace(0.05, 0.95, number)))
@@ -146,13 +146,13 @@ def class_colours(number: int) -> Sequence[Any]:
 
 @dataclass(frozen=True, eq=False)
 class Vectors:
-    """Where a model's vectors are, as rows were given."""
+    """Places of a model's vectors in the inputs."""
 
     rows: Indices  # of X that are vectors
     elsewhere: Array | None  # (k, d) those that are no rows of X; None if hidden
 
     def places(self, X: AnyArray) -> Array:
-        """All of them (k, d)."""
+        """Return the places of all vectors (k, d)."""
         among = X[self.rows]
         if self.elsewhere is None:
             return among
@@ -161,7 +161,7 @@ class Vectors:
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """A fitted model, perhaps at the end of a pipeline or of a search for it."""
+    """A fitted model, perhaps at the end of a pipeline or a search."""
 
     whole: Any  # as it was given, but for a search
     before: Any  # the steps before; None without
@@ -169,7 +169,7 @@ class Subject:
 
     @classmethod
     def of(cls, estimator: Any, display: type) -> Self:
-        """Or refuse what is not fitted or not of relvec."""
+        """Find the model; refuse estimators not fitted or not of relvec."""
         whole, before, model = last_step(estimator)
         if not isinstance(model, RVR | RVC | LSSVR | LSSVC):
             raise ValueError(
@@ -183,26 +183,26 @@ class Subject:
 
     @property
     def name(self) -> str:
-        """Of the kind of model."""
+        """Name of the estimator's class."""
         return type(self.model).__name__
 
     def found(self, attribute: str, remedy: str) -> Any:
-        """A fitted attribute that not every fit has, or the way to get it."""
+        """Return a fitted attribute, or raise an error with a remedy."""
         if not hasattr(self.model, attribute):
             raise ValueError(f"this {self.name} has no {attribute}: {remedy}")
         return getattr(self.model, attribute)
 
     def rows(self, X: Any) -> Any:
-        """Rows as the model sees them."""
+        """Transform rows for the model."""
         return X if self.before is None else self.before.transform(X)
 
     def feature_names(self, X: Any, number: int) -> list[str]:
-        """Of the columns of X, or of the fit's; x0, x1 and so on without."""
+        """Names of the columns of X or of the fit; otherwise x0, x1, ..."""
         names = getattr(X, "columns", getattr(self.whole, "feature_names_in_", None))
         return numbered(number) if names is None else [str(name) for name in names]
 
     def seen_names(self, number: int) -> list[str]:
-        """Of the features that the model sees, after the steps before it."""
+        """Names of the features after preprocessing."""
         names = getattr(self.model, "feature_names_in_", None)
         if names is None and hasattr(self.before, "get_feature_names_out"):
             names = self.before.get_feature_names_out()
@@ -210,12 +210,12 @@ class Subject:
 
     @property
     def kind_of_vectors(self) -> str:
-        """What its vectors are called."""
+        """Name of the vectors: relevance or support vectors."""
         sparse = hasattr(self.model, "relevance_")
         return "relevance vectors" if sparse else "support vectors"
 
     def vectors(self, X: Any) -> Vectors:
-        """Where they are; nowhere if the model has none, or all rows are such."""
+        """Find the vectors; none if there are none, or if all rows are vectors."""
         sparse = hasattr(self.model, "relevance_")
         vectors = (
             self.model.relevance_vectors_ if sparse else self.model.support_vectors_
@@ -234,11 +234,11 @@ class Subject:
 
 
 def rows_among(seen: Array, vectors: AnyArray, numbers: Indices) -> Indices:
-    """Which row each vector is; -1 for none."""
+    """Find the row of each vector; -1 if it is none."""
     near = _TOLERANCE * max(np.abs(seen).max(), 1.0)
     distance, rows = cKDTree(seen).query(vectors)
     rows = np.where(distance <= near, rows, -1)
-    # Of rows that are alike, the one of the fit.
+    # Among equal rows, choose the one of the fit.
     inside = np.flatnonzero((numbers >= 0) & (numbers < len(seen)))
     own = numbers[inside]
     same = np.abs(seen[own] - vectors[inside]).max(axis=1, initial=0.0) <= near
@@ -247,19 +247,19 @@ def rows_among(seen: Array, vectors: AnyArray, numbers: Indices) -> Indices:
 
 
 def numbered(number: int) -> list[str]:
-    """Names of features without names, as scikit-learn gives them to several."""
+    """Name features that have no names, like scikit-learn."""
     return ["x"] if number == 1 else [f"x{feature}" for feature in range(number)]
 
 
 def as_given(X: Any, rows: Array) -> Any:
-    """Rows with the columns' names of X, if it has any."""
+    """Give rows the column names of X, if it has any."""
     if not hasattr(X, "columns"):
         return rows
     return type(X)(dict(zip(X.columns, rows.T, strict=True)))
 
 
 def checked_table(X: Any, number: int, display: type, remedy: str) -> Array:
-    """X as an array of so many features, or refuse."""
+    """Convert X to an array; refuse another number of features."""
     table = np.asarray(X)
     if table.ndim != 2 or table.shape[1] != number:
         raise ValueError(
@@ -270,7 +270,7 @@ def checked_table(X: Any, number: int, display: type, remedy: str) -> Array:
 
 
 def spread_over(table: Array, number: int, margin: float) -> Array:
-    """Evenly spaced places (number, d) over the rows, and a share of that beyond."""
+    """Evenly spaced points (number, d) over the range of the rows and a margin."""
     low, high = table.min(axis=0), table.max(axis=0)
     beyond = margin * (high - low)
     return np.linspace(low - beyond, high + beyond, number)

@@ -171,7 +171,7 @@ class LengthScalesDisplay(Display):
 
 
 def checked_names(given: Any, number: int, otherwise: list[str]) -> list[str]:
-    """Names of so many features, those given before others."""
+    """Return the names given, or the default ones; check their number."""
     if given is None:
         return otherwise
     names = [str(name) for name in given]

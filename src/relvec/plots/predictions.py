@@ -205,7 +205,7 @@ class PredictiveIntervalDisplay(Display):
         return self
 
     def _intervals(self, given: Style) -> tuple[Array, Array]:
-        """Draw them, and return what the line is drawn through."""
+        """Draw the intervals, and return the points of the line."""
         label = f"{100 * self.coverage:g} % interval"
         if self.kind == "scatter":
             style = {"color": BLUE, "alpha": 0.3, "linewidth": 1.2, "label": label}
@@ -222,7 +222,7 @@ class PredictiveIntervalDisplay(Display):
 def _line_values(
     subject: Subject, X: Any, y: Any, predicted: Any, grid: tuple[int, float]
 ) -> dict[str, Any]:
-    """What is drawn over one feature."""
+    """Values to draw over one feature."""
     remedy = "give a single column, or kind='scatter' or 'sorted'"
     table = checked_table(X, 1, PredictiveIntervalDisplay, remedy)
     line = spread_over(table, *grid)
@@ -250,7 +250,7 @@ def _line_values(
 def _row_values(
     subject: Subject, X: Any, y: Any, predicted: Any, kind: str
 ) -> dict[str, Any]:
-    """What is drawn of rows of several features."""
+    """Values to draw of rows with several features."""
     if y is None:
         raise ValueError(
             f"kind={kind!r} compares predictions with what was observed: give y, too"
@@ -466,7 +466,7 @@ class RelevanceDisplay(Display):
         return self
 
     def _contours(self, given: Style) -> Any:
-        """Levels of a mean or of a probability."""
+        """Draw contours of a mean or of a probability."""
         style: dict[str, Any] = {"cmap": "viridis", "levels": 12}
         if self.classes is not None:
             two = matplotlib("colors").LinearSegmentedColormap.from_list(
@@ -478,7 +478,7 @@ class RelevanceDisplay(Display):
         )
 
     def _regions(self, given: Style) -> Any:
-        """The classes' colours, each as strong as the class is probable."""
+        """Mix the colours of the classes by their probabilities."""
         assert self.classes is not None
         colours = np.array(_mix_with_white(class_colours(len(self.classes)), _PALE))
         style = {
@@ -491,7 +491,7 @@ class RelevanceDisplay(Display):
         return self.ax_.imshow(shades, **{**style, **(given or {})})
 
     def _lines(self) -> list[Any]:
-        """Where classes are equally probable, and where one of two is likelier."""
+        """Draw the lines between classes, and for two also those at 1/4 and 3/4."""
         if self.classes is None:
             return []
         grid, style = (self.xx0, self.xx1), {"colors": "black", "linewidths": 1.2}
@@ -511,13 +511,13 @@ class RelevanceDisplay(Display):
         ]
 
     def _circles(self, given: Style) -> Any:
-        """Black, with a rim that dark parts of a map do not swallow."""
+        """Circle the vectors in black, with a white rim."""
         rim = matplotlib("patheffects").withStroke(linewidth=3, foreground="white")
         own = {"edgecolor": "black", "path_effects": [rim]}
         return circled(self.ax_, self.vectors, self.vector_name, given, **own)
 
     def _dots(self, given: Style) -> list[Any]:
-        """Rows: by class in colour and shape, or by target in the map's colours."""
+        """Draw rows, by class in colour and shape or by target in the map's colours."""
         style: dict[str, Any] = {"s": 24, "edgecolor": "white", "linewidth": 0.6}
         kind = "collections.PathCollection"
         if self.y is None or self.classes is None:
@@ -549,7 +549,7 @@ class RelevanceDisplay(Display):
 
 
 def _predicted_response(model: Any, rows: Any) -> Array:
-    """Means; the probability of the second of two classes; those of several."""
+    """Predict means, the probability of the second of two classes, or of each class."""
     if not hasattr(model, "classes_"):
         return np.asarray(model.predict(rows))
     if hasattr(model, "predict_proba"):
@@ -560,6 +560,6 @@ def _predicted_response(model: Any, rows: Any) -> Array:
 
 
 def _mix_with_white(colours: Any, share: float) -> list[Array]:
-    """Colours mixed with white."""
+    """Mix colours with white."""
     rgb = matplotlib("colors").to_rgba_array(list(colours))[:, :3]
     return list(1 - share * (1 - rgb))

@@ -34,7 +34,7 @@ _X_LABELS = {"iteration": "step", "seconds": "seconds"}
 class EvidenceTraceDisplay(ShortReprMixin):
     """Evidence, number of vectors and noise after every step of a fit.
 
-    Of a model for each class or pair every classifier has lines of its own. Make it by
+    Models for each class or pair have a line for each classifier. Make it by
     :meth:`from_estimator`.
 
     Parameters
@@ -162,7 +162,7 @@ optional
         return names
 
     def _lines(self, ax: Any, x: str, quantity: str, given: Style) -> list[Any]:
-        """One for each classifier, in colours that go on where others ended."""
+        """Draw a line for each classifier, in colours not used in these axes."""
         whose = self.history.get("classifier", np.zeros(len(self.history[x]), int))
         numbers = np.unique(whose)
         drawn = len(ax.lines)
@@ -186,7 +186,7 @@ optional
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class StabilityDisplay(Display):
-    """A bar for each row, as high as it was often a vector, classes side by side.
+    """A bar for each row: how often it was a vector, with classes side by side.
 
     Make it of what :func:`relvec.inspection.relevance_stability` has found, or by
     :meth:`from_estimator`.
