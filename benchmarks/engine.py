@@ -92,10 +92,9 @@ def show_schedules(found, size):
         f"worst {difference.min():+.2f}, best {difference.max():+.2f}, "
         f"lower on {(difference < 0).sum()} of {len(difference)} draws."
     )
-    errors = values[0, :, 2] / values[1, :, 2]
-    print(
-        f"RMSE, {first} / {second}: mean {errors.mean():.3f}, worst {errors.max():.3f}."
-    )
+    ratios = values[0, :, 2] / values[1, :, 2]
+    mean, worst = ratios.mean(), ratios.max()
+    print(f"RMSE, {first} / {second}: mean {mean:.3f}, worst {worst:.3f}.\n")
 
 
 def cells(draw):
@@ -311,7 +310,7 @@ def run_compact(options):
         vectors = len(model.relevance_)
         rows.append((design, f"{size / 1e6:.1f}", vectors, f"{elapsed:.1f}"))
     header = ["design", "MB of Φ", "vectors", "seconds"]
-    show_table("Sparse and dense memory", header, rows)
+    show_table("Finite support", header, rows)
     share = sizes["sparse"] / sizes["dense"]
     apart = [np.max(np.abs(a - b)) for a, b in zip(*predictions, strict=True)]
     print(f"Φ takes {share:.2%} of the dense memory.")

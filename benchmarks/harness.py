@@ -177,14 +177,24 @@ class Ledger:
             records = [asdict(run) for run in self.runs.values()]
             self.path.write_text(json.dumps(records))
 
-    def values(self, section, problem, model, value="error"):
-        """One of each seed that was run, in their order."""
-        found = [r for k, r in self.runs.items() if k[:3] == (section, problem, model)]
-        found.sort(key=lambda run: run.seed)
-        return np.array([getattr(run, value) for run in found])
+    def of(self, section, problem, model, seeds=None):
+        """The runs of a model on a problem by their seeds; all, or those given."""
+        where = section, problem, model
+        found = [
+            run
+            for key, run in self.runs.items()
+            if key[:3] == where and (seeds is None or key[3] in seeds)
+        ]
+        return sorted(found, key=lambda run: run.seed)
 
-    def mean(self, section, problem, model, value="error"):
-        values = self.values(section, problem, model, value)
+    def values(self, section, problem, model, value="error", seeds=None):
+        """One value of each of these runs."""
+        runs = self.of(section, problem, model, seeds)
+        return np.array([getattr(run, value) for run in runs])
+
+    def mean(self, section, problem, model, value="error", seeds=None):
+        """The mean of these values, nan of none."""
+        values = self.values(section, problem, model, value, seeds)
         return float(np.mean(values)) if len(values) else np.nan
 
 

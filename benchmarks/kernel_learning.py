@@ -173,7 +173,7 @@ def show_plane(ledger, options):
             where = "plane", f"{side}", model
             row.append(pair(ledger.mean(*where), ledger.mean(*where, "vectors")))
         rows.append(row)
-    title = "sin(x)/x + 0.1 y, noise 0.1: RMSE / vectors"
+    title = "sin(x)/x + 0.1y, noise 0.1: RMSE / vectors"
     header = [f"{side}×{side}" for side in options.sides]
     show_table(title, ["model", *header], rows)
     for model in ("ard", "ard, rbf and linear"):
@@ -424,6 +424,7 @@ def run(options):
         measure, show = SECTIONS[name]
         measure(ledger, options)
         show(ledger, options)
+        print()
     show_complaints(ledger, options)
 
 

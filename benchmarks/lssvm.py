@@ -159,10 +159,18 @@ def run(options):
     rank_header = ["C", "method", "s", "of exact", "RMS from exact", "RMSE"]
     sections = {
         "classes": ("Classes, 1797 rows", ["classes", "s"], classes),
-        "packages": ("Packages", ["package", "s", "RMSE"], packages),
-        "tuning": ("Tuning", tuning_header, partial(tuning, options.seeds)),
-        "rows": ("Many rows", ["model", "s", "GB", "RMSE"], many_rows),
-        "rank": ("Low rank", rank_header, partial(low_rank, options.rows)),
+        "packages": ("Other packages", ["package", "s", "RMSE"], packages),
+        "tuning": (
+            "Tuning C and the width",
+            tuning_header,
+            partial(tuning, options.seeds),
+        ),
+        "rows": (
+            "Half a million rows, 500 landmarks",
+            ["model", "s", "GB", "RMSE"],
+            many_rows,
+        ),
+        "rank": ("Low rank beside exact", rank_header, partial(low_rank, options.rows)),
     }
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -59,6 +59,10 @@ MEASURES = {
     "mRVM2, convN": Mrvm2(weights="last"),
     "mRVM2, convN, at the mode": Mrvm2(),
 }
+PUBLISHED_TITLES = {
+    "mRVM1": "mRVM1, tables II and III",
+    "mRVM2": "mRVM2, tables IV and V",
+}
 NEAREST = "K-nn"  # neighbours chosen by cross-validation within each fold
 NEIGHBOURS = {"n_neighbors": [1, 3, 5, 7, 9, 13, 17, 25]}
 
@@ -92,8 +96,8 @@ class Outcome:
 
     @classmethod
     def of(cls, ledger, section, name, model, repeats):
-        keys = [(section, name, model, fold) for fold in range(N_FOLDS * repeats)]
-        return cls(tuple(ledger.runs[key] for key in keys if key in ledger.runs))
+        folds = range(N_FOLDS * repeats)
+        return cls(tuple(ledger.of(section, name, model, folds)))
 
     def mean(self, value):
         return float(np.mean([getattr(run, value) for run in self.runs]))
@@ -240,7 +244,11 @@ def show_measures(options, found):
             for row in rows:
                 row.extend(measure_cells(measure, row[0], found[row[0], measure]))
         if own:
-            show_table(f"{kind}: accuracy in per cent / vectors", header, rows)
+            show_table(
+                f"{PUBLISHED_TITLES[kind]}: accuracy in per cent / vectors",
+                header,
+                rows,
+            )
 
 
 def show_within(options, found):
@@ -285,7 +293,7 @@ def show_published_losses(options, found):
         [name, *(found[name, measure].losses for measure in names)]
         for name in options.sets
     ]
-    show_table("Log loss / seconds to fit", ["set", *names], rows)
+    show_table("As published: log loss / seconds to fit", ["set", *names], rows)
 
 
 def run_published(options):
@@ -412,7 +420,7 @@ def show_folds(ledger, where, names, repeats):
         shown = figures(vectors.mean()), figures(seconds.mean())
         rows.append([name, accuracy, f"{loss.mean():.4f}", *shown])
     header = ["model", "accuracy in per cent", "log loss", "vectors"]
-    name, number = where.split(", ")
+    name, number = where.capitalize().split(", ")
     times = f"{repeats} × " if repeats > 1 else ""
     show_table(f"{name}, {times}{number}", [*header, "seconds to fit"], rows)
 

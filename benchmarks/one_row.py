@@ -159,7 +159,7 @@ def run(options):
     least = ["validation, least", "call, least", "beside it, least"]
     print(f"Microseconds for one row of {FEATURES} features, medians and the least.\n")
     header = [*header, *least, f"≤ {ROW_BAR:.0f}"]
-    show_table("One row", header, row_outcomes(options.calls))
+    show_table("One row, and what is shipped", header, row_outcomes(options.calls))
     header = ["model", "bytes", "ONNX", "predict", "times as fast", "predict_proba"]
     show_table("One row by ONNX, medians", header, by_onnx(options.calls))
 

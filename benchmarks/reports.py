@@ -2,7 +2,6 @@
 
 import math
 import re
-import sys
 
 ABSENT = "–"
 # A heading, and the table that follows it.
@@ -98,25 +97,41 @@ class Tee:
 
 
 def put_into_page(path, name, printed):
-    """Replace the tables of a page by those printed under the same headings.
+    """Put the tables that were printed into the sections that run the benchmark.
 
-    Only sections count that show how the benchmark is run.
+    A table takes the place of the one under the same heading; where there is none, it
+    ends the first of these sections.
     """
     page = path.read_text(encoding="utf-8")
     sections = re.split(r"^(?=## )", page, flags=re.MULTILINE)
     command = re.compile(rf"python -m benchmarks {name}\b")
-    for heading, new in _TABLE.findall(f"{printed}\n"):
-        place = re.compile(
-            rf"(^#+ {re.escape(heading)}\n(?:(?!#)[^|\n].*\n|\n)*)(?:\|.*\n)+",
-            re.MULTILINE,
-        )
-        replaced = 0
-        for number, text in enumerate(sections):
-            if command.search(text):
-                # A function, as a table may hold what looks like a reference.
-                with_table = place.subn(lambda m, new=new: m[1] + new, text, count=1)
-                sections[number], found = with_table
-                replaced += found
-        if not replaced:
-            print(f"{path} has no table {heading!r} of {name}.", file=sys.stderr)
+    mine = [n for n, text in enumerate(sections) if command.search(text)]
+    if not mine:
+        raise SystemExit(f"No section of {path} has 'python -m benchmarks {name}'.")
+    for heading, new in _TABLE.findall(printed):
+        for number in mine:
+            replaced = _with_table(sections[number], heading, new)
+            if replaced is not None:
+                sections[number] = replaced
+                break
+        else:
+            text = sections[mine[0]].rstrip("\n")
+            sections[mine[0]] = f"{text}\n\n### {heading}\n\n{new}\n"
     path.write_text("".join(sections), encoding="utf-8")
+
+
+def _with_table(section, heading, new):
+    """A section with another table under a heading, None if it has no such table."""
+    lines = section.splitlines(keepends=True)
+    under = False
+    for first, line in enumerate(lines):
+        if line.startswith("#"):
+            under = line.lstrip("#").strip() == heading
+        elif under and line.startswith("|"):
+            rest = lines[first:]
+            many = next(
+                (n for n, each in enumerate(rest) if not each.startswith("|")),
+                len(rest),
+            )
+            return "".join([*lines[:first], new, *rest[many:]])
+    return None

@@ -532,7 +532,7 @@ def run_pumadyn(options):
         for row in pumadyn_cells(name, options.kernels, options):
             say(" ".join(row))
             rows.append(row)
-    show_table("Kernels on the pumadyn family", [*header, "seconds"], rows)
+    show_table("Matérn kernels beside the Gaussian", [*header, "seconds"], rows)
 
 
 def partition_options(parser):

@@ -5,6 +5,9 @@ standardised by the rows to fit; errors and likelihoods are in the units of the 
 as papers print them.
 """
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.svm import SVR
@@ -77,22 +80,20 @@ def contenders(options):
     return [name for name in FITS if name not in options.without]
 
 
+@dataclass(frozen=True)
 class Outcomes:
-    """Means over the splits of each table and model."""
+    """What was measured on the splits that were asked for."""
 
-    def __init__(self, ledger, options):
-        self.ledger, self.options = ledger, options
+    ledger: Ledger
+    options: Any
 
     def values(self, table, model, value="error"):
-        runs = [
-            self.ledger.runs.get(("uci", table.name, model, number))
-            for number in splits_of(table, self.options)
-        ]
-        return np.array([getattr(run, value) for run in runs if run is not None])
+        splits = splits_of(table, self.options)
+        return self.ledger.values("uci", table.name, model, value, splits)
 
     def mean(self, table, model, value="error"):
-        values = self.values(table, model, value)
-        return float(np.mean(values)) if len(values) else np.nan
+        splits = splits_of(table, self.options)
+        return self.ledger.mean("uci", table.name, model, value, splits)
 
     def shown(self, table, model, value):
         """Mean ± its standard error; a dash for what was not measured."""

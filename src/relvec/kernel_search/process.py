@@ -25,7 +25,7 @@ from relvec.typing import Array
 
 @dataclass(frozen=True)
 class ProcessSettings:
-    """Constants, chosen on draws 20 to 29 of benchmarks/out_of_the_box.py."""
+    """Constants, chosen on draws 20 to 29 of the benchmark out_of_the_box."""
 
     # Of the errors' variance; 0.3, 0.03 and more were as good, and of classes, where
     # functions have to say several things at once, less takes long.
