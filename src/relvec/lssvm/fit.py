@@ -200,14 +200,12 @@ def solve_by_products(
         energy=t * np.sum(right[:, 1:] * rest, axis=0),
         n_iter=steps,
         converged=not failed,
-        remarks=() if limited == C else (_remark_on_limit(C, limited),),
-    )
-
-
-def _remark_on_limit(C: float, limited: float) -> str:
-    return (
-        f"C={C:.3g} is too large for conjugate gradients, and the system "
-        f"was solved as with C={limited:.3g}: lower C, or use method='exact'"
+        remarks=()
+        if limited == C
+        else (
+            f"C={C:.3g} is too large for conjugate gradients, and the system was "
+            f"solved as with C={limited:.3g}: lower C, or use method='exact'",
+        ),
     )
 
 
