@@ -143,7 +143,6 @@ class _Newton:
     modes: int = 1
     held: int = 1  # steps from one mode to the next
     noise_held: bool = False
-    rough: bool = True  # whether modes are found to a thousandth of a nat only
     price: float = 0.0  # nats that a function has to be worth
 
 
@@ -201,6 +200,11 @@ class BatchSearch:
         else:
             found = self._checked(problem, state)
         gain = -np.inf if found is None else self._gain(state, found)
+        if found is not None and gain > 0 and not problem.likelihood.conjugate:
+            # The mode was found roughly on the way there.
+            at = found.active, found.prior_precision, found.mean
+            found = _model_at_mode(problem, found.likelihood, *at)
+            gain = self._gain(state, found)
         if found is not None and gain > 0:
             state = replace(state, model=found, steps=state.steps + 1)
         return self._following(problem, state, gain, joined)
@@ -322,7 +326,7 @@ class BatchSearch:
         if not problem.likelihood.conjugate:
             steps = settings.closing_modes, settings.closing_tol
         held = settings.held_steps
-        newton = _Newton(*steps, steps[0], held, rough=False, price=worth)
+        newton = _Newton(*steps, steps[0], held, price=worth)
         return _joined(problem, state.model, _NOTHING, newton)
 
     def _checked(self, problem: Problem, state: SearchState) -> SearchModel | None:
@@ -354,7 +358,7 @@ class BatchSearch:
             at = _after(model, actions)
             return posterior_at_mode(problem, model.likelihood, *at, rough=rough)
 
-        least = refit([], rough=False).log_evidence + nats
+        least = model.log_evidence + nats
         gaining = []
         for actions in self._single_actions(problem, model, nats):
             in_vain = 0
@@ -482,7 +486,7 @@ def _from_mode_to_mode(
     model: SearchModel,
     functions: tuple[Indices, Array],
     newton: _Newton,
-) -> SearchModel:
+) -> SearchModel | None:
     """The model whose α are best in the expansion at its own mode.
 
     Some of Newton's steps in an expansion lead to the next mode, and so on.
@@ -490,8 +494,6 @@ def _from_mode_to_mode(
     active, alpha = functions
     moments: ColumnMoments = model.products.moments(active)
     likelihood, count = model.likelihood, model.products.count
-    mean = np.zeros((len(model.mean), len(active)))
-    mean[:, : len(model.active)] = model.mean
     share, last = 1.0, np.zeros(len(active))
     mode: Mode | None = None
     for number in range(newton.modes):
@@ -509,14 +511,11 @@ def _from_mode_to_mode(
         active, alpha = active[chosen], alpha[chosen] * np.exp(last)
         at = active, alpha, ascent.solution.mean
         mode = posterior_at_mode(problem, likelihood, *at, rough=True)
-        likelihood, mean = mode.likelihood, mode.posterior.mean
+        likelihood = mode.likelihood
         if not fewer and np.abs(step).max(initial=0.0) < newton.tol:
             break
         moments = _expansion(mode, count)
-    if mode is None or not newton.rough:
-        at = active, alpha, mean
-        mode = posterior_at_mode(problem, likelihood, *at, rough=newton.rough)
-    return _model_of(problem, mode)
+    return None if mode is None else _model_of(problem, mode)
 
 
 def _expansion(mode: Mode, count: float) -> Moments:
@@ -612,12 +611,10 @@ def _model_at_mode(
     active: Indices,
     prior_precision: Array,
     start: Array,
-    *,
-    rough: bool = True,
 ) -> SearchModel:
     """The model of these functions and α, its mode found from starting weights."""
     at = active, prior_precision, start
-    return _model_of(problem, posterior_at_mode(problem, likelihood, *at, rough=rough))
+    return _model_of(problem, posterior_at_mode(problem, likelihood, *at))
 
 
 def _model_of(problem: Problem, mode: Mode) -> SearchModel:
