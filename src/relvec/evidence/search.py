@@ -213,7 +213,7 @@ class BatchSearch:
         """Nats, less the price of functions; none of an evidence that is no number."""
         before = state.model
         gain = found.log_evidence - before.log_evidence
-        if state.phase != "annealing":
+        if state.phase in {"closing", "checking"}:
             gain -= self.price * (len(found.active) - len(before.active))
         return gain if np.isfinite(gain) else -np.inf
 
@@ -272,8 +272,7 @@ class BatchSearch:
             trial = found
         if noise_ceiling(problem.likelihood) is None:
             trial = replace(trial, noise_precision=model.noise_precision)
-        worth = self._worth(problem)
-        return _joined(problem, trial, _NOTHING, self._newton(worth))
+        return _joined(problem, trial, _NOTHING, self._newton(self._least(problem)))
 
     def _polished(
         self, problem: Problem, state: SearchState
@@ -281,9 +280,9 @@ class BatchSearch:
         """The model after a batch has joined, and the size of the batch."""
         settings, model = self.settings, state.model
         promise = settings.polish_promise * self.tol * problem.n_observations
-        joining = self._batch(problem, state, model, promise + self.price)
-        worth = self._worth(problem)
-        return _joined(problem, model, joining, self._newton(worth)), len(joining[0])
+        joining = self._batch(problem, state, model, promise)
+        newton = self._newton(self._least(problem))
+        return _joined(problem, model, joining, newton), len(joining[0])
 
     def _newton(self, price: float) -> _Newton:
         """Newton's method while functions may still join."""
@@ -292,14 +291,14 @@ class BatchSearch:
         by_modes = settings.modes, settings.held_steps
         return _Newton(*steps, *by_modes, price=price)
 
-    def _worth(self, problem: Problem) -> float:
-        """Nats that a function has to be worth to stay.
+    def _least(self, problem: Problem) -> float:
+        """Nats that a function has to be worth to stay, without a price.
 
         Functions of classes that fade in Newton's steps would stay for nothing.
         """
         if problem.likelihood.conjugate:
-            return self.price
-        return max(self.price, self.tol * problem.n_observations)
+            return 0.0
+        return self.tol * problem.n_observations
 
     def _seeded(
         self, problem: Problem, model: SearchModel, share: float
@@ -321,7 +320,7 @@ class BatchSearch:
 
     def _closed(self, problem: Problem, state: SearchState) -> SearchModel | None:
         """The model with all hyperparameters at their maximum, no function joining."""
-        settings, worth = self.settings, self._worth(problem)
+        settings, worth = self.settings, max(self.price, self._least(problem))
         steps = settings.closing_steps, self.tol
         if not problem.likelihood.conjugate:
             steps = settings.closing_modes, settings.closing_tol
@@ -337,8 +336,8 @@ class BatchSearch:
         nats = self.tol * problem.n_observations
         if problem.likelihood.conjugate:
             model, few = state.model, self.settings.few
-            newton = self._newton(0.0)
-            joining = self._batch(problem, replace(state, batch=1), model, nats)
+            newton, least = self._newton(self.price), nats + self.price
+            joining = self._batch(problem, replace(state, batch=1), model, least)
             if len(joining[0]):
                 return _joined(problem, model, joining, newton)
             if not 0 < len(model.active) <= few:
@@ -358,16 +357,19 @@ class BatchSearch:
             at = _after(model, actions)
             return posterior_at_mode(problem, model.likelihood, *at, rough=rough)
 
-        least = model.log_evidence + nats
+        def worth(mode: Mode) -> float:
+            return mode.log_evidence - self.price * len(mode.posterior.active)
+
+        least = model.log_evidence - self.price * len(model.active) + nats
         gaining = []
         for actions in self._single_actions(problem, model, nats):
             in_vain = 0
             for action in actions:
                 mode = refit([action], rough=True)
-                if abs(mode.log_evidence - least) < self.settings.roughness:
+                if abs(worth(mode) - least) < self.settings.roughness:
                     mode = refit([action], rough=False)
-                if mode.log_evidence > least:
-                    gaining.append((mode.log_evidence, action, mode))
+                if worth(mode) > least:
+                    gaining.append((action, mode))
                     in_vain = 0
                 else:
                     in_vain += 1
@@ -375,9 +377,8 @@ class BatchSearch:
                     break
         if not gaining:
             return None
-        best = max(gaining, key=lambda one: one[0])[2]
-        together = refit([action for _, action, _ in gaining], rough=False)
-        found = together if together.log_evidence > best.log_evidence else best
+        together = refit([action for action, _ in gaining], rough=True)
+        found = max([together, *(mode for _, mode in gaining)], key=worth)
         return _model_of(problem, found)
 
     def _single_actions(
@@ -388,7 +389,7 @@ class BatchSearch:
         alpha, mean = model.prior_precision, model.mean
         variances, promise = model.posterior.variances, settings.polish_promise * nats
         loss = 0.5 * (mean**2 / variances + np.log(alpha * variances)).sum(axis=0)
-        leaving = _best(-loss, settings.checked, -settings.doubt - nats)
+        leaving = _best(-loss, settings.checked, -settings.doubt - nats - self.price)
         yield [(index, np.inf) for index in active[leaving].tolist()]
         s = np.maximum(1 - alpha * variances, TINY) / variances
         q = mean / variances
@@ -400,7 +401,7 @@ class BatchSearch:
         stats = model.products.statistics(active, alpha, model.noise_precision)
         precision, gain = best_additions(problem, stats)
         gain[active] = 0.0
-        places = _best(gain, settings.checked, promise)
+        places = _best(gain, settings.checked, promise + self.price)
         yield list(zip(places.tolist(), precision[places], strict=True))
 
     def _batch(
