@@ -14,9 +14,10 @@ By       rounds. A pass over the dictionary tells what each function would gain 
 Until    no batch, and in the end no single function, gains more than ``tol`` nats for
          each observation
 
-A likelihood that is not Gaussian has no noise to anneal. S, Q and the derivatives of
-Newton's method are those of its quadratic expansion at the mode, whose curvature is
-held, as published; but each step counts only if the evidence at its own mode is higher.
+A likelihood that is not Gaussian is searched in its quadratic expansion at the mode.
+Annealing stays in one expansion. Then α goes from mode to mode: by some of Newton's
+steps in an expansion, whose curvature is held, as published, to the next mode. A round
+counts only if the evidence is higher at the last of them.
 """
 
 from collections.abc import Iterator
@@ -59,7 +60,7 @@ class SearchSettings:
     few: int = 8
     short_list: int = 8  # candidates looked at for each function of a batch
     # Annealing: by which the noise precision is multiplied, in turn until functions
-    # join, or the weights of rows where there is no noise; rounds until its release;
+    # join, or the curvature of rows in an expansion; rounds until its release;
     # trials at most; nats that a function has to promise; share of the observations
     # that weights may spend.
     temperatures: tuple[float, ...] = (4.0, 16.0, 64.0, 256.0)
@@ -563,7 +564,10 @@ def _empty(posterior: Posterior) -> Posterior:
 
 def _cooled(problem: Problem, model: SearchModel, temperature: float) -> SearchModel:
     """The same model with less noise."""
-    low = tempered(temperature, problem.n_sharing) * model.noise_precision
+    # Outputs of other likelihoods share α as they are.
+    alike = problem.likelihood.conjugate
+    sharing = problem.n_sharing if alike else problem.y.shape[1]
+    low = tempered(temperature, sharing) * model.noise_precision
     ceiling = noise_ceiling(problem.likelihood)
     low = low if ceiling is None else np.minimum(low, ceiling)
     return replace(model, noise_precision=low)
