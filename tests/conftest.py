@@ -14,13 +14,18 @@ settings.load_profile(os.environ.get("RELVEC_HYPOTHESIS", "relvec"))
 
 def pytest_collection_modifyitems(config, items):
     """Leave out what takes minutes, unless it is asked for by its marker."""
-    for marker in ("coverage", "honesty"):
-        if marker in config.getoption("markexpr"):
-            continue
-        why = f"takes minutes: ask for it by -m {marker}"
-        for item in items:
-            if item.get_closest_marker(marker):
-                item.add_marker(pytest.mark.skip(reason=why))
+    asked_for = config.getoption("markexpr")
+    unasked = [
+        marker
+        for marker in ("coverage", "honesty", "contract")
+        if marker not in asked_for
+    ]
+
+    def takes_minutes(item):
+        return any(item.get_closest_marker(marker) for marker in unasked)
+
+    config.hook.pytest_deselected(items=[item for item in items if takes_minutes(item)])
+    items[:] = [item for item in items if not takes_minutes(item)]
 
 
 def _data_folder() -> Path:

@@ -10,9 +10,8 @@ from relvec.data import noisy_sinc, two_mixtures
 from relvec.evidence import Deadline
 from relvec.kernels import Gaussian
 from relvec.modelling import Regression, Specification, class_family, in_arrays
-from relvec.partition.algorithms import Begun
 from relvec.partition.parts import dealt
-from relvec.partition.sets import SetFits, SetModel
+from relvec.partition.thesis import Begun, SetFits, SetModel
 
 MANY = 10_000
 

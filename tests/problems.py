@@ -12,7 +12,7 @@ from relvec.design import DenseDesign
 from relvec.evidence import Problem
 from relvec.evidence.mode import posterior_at_mode
 from relvec.evidence.moments import Moments
-from relvec.evidence.statistics import Projections, recomputed
+from relvec.evidence.sequential import model_at
 from relvec.kernels import Gaussian
 from relvec.likelihoods import Bernoulli, PseudoObservations
 
@@ -96,17 +96,12 @@ def random_case(seed, *, n_outputs=1, shared_weights=False, n_active=6) -> Case:
     return Case(Phi, seen, active, 10 ** rng.uniform(-1.5, 1.5, n_active))
 
 
-def full_statistics(case, active=None, alpha=None):
-    """What the engine recomputes for a model within a case."""
-    active = case.active if active is None else active
-    alpha = case.alpha if alpha is None else alpha
+def model_of(case):
+    """The model of a case, and what the rows say of all functions beside it."""
     problem = case.problem
-    start = np.zeros((case.seen.target.shape[1], len(active)))
-    mode = posterior_at_mode(problem, problem.likelihood, active, alpha, start)
-    cross = problem.design.cross_gram(active, case.seen.row_weights)
-    projections = Projections.of(problem.design, case.seen)
-    beta = case.seen.noise_precision
-    return recomputed(mode.posterior, beta, cross, projections)
+    start = np.zeros((case.seen.target.shape[1], len(case.active)))
+    at = problem.likelihood, case.active, case.alpha, start
+    return model_at(problem, posterior_at_mode(problem, *at))
 
 
 def gram_form(case):

@@ -16,13 +16,7 @@ ROUNDING = 1e-14
 # κ up to which Gram matrices serve, by the error ROUNDING·κ that they then have:
 GRAM_LIMIT = 1e6  # 1e-8: models are compared by differences of evidence of this size
 FACTOR_LIMIT = 1e8  # 1e-6: log determinants, of evidences of a hundred nats and more
-# 1e-5: S and Q of all functions. Beyond, the share of S that counts as rounding takes
-# wide functions with it, and where a model is refitted a pass over the rows tells more.
-PASS_LIMIT = 1e9
 DIFFERENCE_LIMIT = 1e11  # 1e-3: S and Q still tell gains; beyond, columns are asked
-# By how much rounding may have changed an evidence, relative to its size: 1000 nats are
-# then known to 1e-6, the least gain that counts at the default tolerance.
-MOST_DOUBT = 1e-9
 
 # What Gram matrices leave of φᵀC⁻¹φ is rounding below this share of φᵀBφ, ten times
 # that of a sum: the column lies in the span of the chosen ones.
@@ -65,8 +59,3 @@ NOISE_FLOOR = 1e-12
 def dependent_share(condition: float) -> float:
     """What Gram matrices leave of S is rounding below this share of βφᵀWφ."""
     return max(DEPENDENT, _DEPENDENT_BY_CONDITION * condition)
-
-
-def lost(condition: float) -> float:
-    """ROUNDING·κ: the error of what comes from Gram matrices of this condition."""
-    return ROUNDING * condition

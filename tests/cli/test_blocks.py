@@ -14,10 +14,9 @@ from pyarrow import ipc, parquet
 
 import relvec
 from cli.sessions import N_ROWS, document, mixed, numbers, run, with_gaps
-from relvec.cli import blocks, predicting
+from relvec.cli import predicting, tables
 from relvec.cli.output import Output
-from relvec.cli.tables import read_table
-from relvec.cli.writing import write_table
+from relvec.cli.tables import read_table, write_table
 
 KINDS = "csv", "parquet", "arrow"
 PREDICT = "predict gaps.json t.{} --output p.{}"
@@ -26,7 +25,7 @@ PREDICT = "predict gaps.json t.{} --output p.{}"
 @pytest.fixture
 def in_blocks(monkeypatch):
     """Reads so many rows at a time."""
-    return lambda size: monkeypatch.setattr(blocks, "_ROWS", size)
+    return lambda size: monkeypatch.setattr(tables, "_MOST_ROWS", size)
 
 
 def rich():

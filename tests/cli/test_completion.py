@@ -7,9 +7,9 @@ import pytest
 from click.shell_completion import BashComplete
 
 from cli.sessions import mixed, run
-from relvec.cli.choices import DEMONSTRATIONS, LANGUAGES, MODELS
 from relvec.cli.commands import relvec as commands
 from relvec.cli.comparing import CONTENDERS
+from relvec.cli.options import DEMONSTRATIONS, LANGUAGES, MODELS
 
 SLOW = "sklearn", "pandas", "scipy", "numpy"
 
@@ -72,8 +72,8 @@ def test_shells_are_told_how(shell):
 
 
 def test_names_that_are_known_before_the_work_are_those_of_the_work():
-    from relvec.cli import demonstration, exporting
+    from relvec.cli import exporting, reporting
 
     assert tuple(each.name for each in CONTENDERS) == MODELS
     assert tuple(exporting._WRITERS) == LANGUAGES
-    assert tuple(demonstration._TABLES) == DEMONSTRATIONS
+    assert tuple(reporting._DEMO_TABLES) == DEMONSTRATIONS

@@ -8,11 +8,10 @@ import pytest
 
 import relvec
 from cli.sessions import N_ROWS, document, mixed, numbers, run, with_gaps
-from relvec.cli import streaming
-from relvec.cli.headers import column_names
+from relvec.cli import fitting
 from relvec.cli.output import Output
-from relvec.cli.tables import read_table
-from relvec.cli.writing import write_table
+from relvec.cli.paths import column_names
+from relvec.cli.tables import read_table, write_table
 
 
 def test_a_number_is_predicted_with_its_noise(folder):
@@ -179,7 +178,7 @@ def test_a_stream_of_classes(folder):
 
 def test_a_large_file_is_streamed_by_itself(folder, monkeypatch):
     """Its rows are drawn as they come, so that shares are not exact."""
-    monkeypatch.setattr(streaming, "_LARGE", 100)
+    monkeypatch.setattr(fitting, "_STREAM_BYTES", 100)
 
     words = "fit numbers.csv --target price --output m.json --seed 1"
     found, whole = document(words), document(f"{words} --no-stream")

@@ -6,8 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from cli.sessions import run
-from relvec.cli.output import Output
-from relvec.cli.progress import Left, Told, in_words, time_left
+from relvec.cli.output import Output, SearchProgress, TimeLeft, clock_time, time_left
 
 
 def test_time_left_is_that_of_all_kinds_of_work():
@@ -25,7 +24,7 @@ def test_nothing_is_said_before_all_kinds_are_known():
     [(0.4, "0:00"), (59.6, "1:00"), (61, "1:01"), (3600, "1:00:00"), (7384, "2:03:04")],
 )
 def test_seconds_as_a_clock_has_them(seconds, words):
-    assert in_words(seconds) == words
+    assert clock_time(seconds) == words
 
 
 @pytest.mark.parametrize(
@@ -34,7 +33,7 @@ def test_seconds_as_a_clock_has_them(seconds, words):
 def test_an_estimate_that_is_over_is_not_shown(seconds, shown):
     until = None if seconds is None else time.monotonic() + seconds
 
-    text = Left().render(SimpleNamespace(fields={"until": until}))
+    text = TimeLeft().render(SimpleNamespace(fields={"until": until}))
 
     assert str(text) == shown
 
@@ -42,11 +41,11 @@ def test_an_estimate_that_is_over_is_not_shown(seconds, shown):
 def test_a_limit_is_not_an_estimate():
     fields = {"until": time.monotonic() + 100, "known": False}
 
-    assert str(Left().render(SimpleNamespace(fields=fields))) == "at most 1:40 left"
+    assert str(TimeLeft().render(SimpleNamespace(fields=fields))) == "at most 1:40 left"
 
 
 def test_the_log_of_a_fit_in_plain_words():
-    told = Told()
+    told = SearchProgress()
 
     lines = [
         told.line(text)

@@ -8,7 +8,7 @@ import pytest
 
 from cli.sessions import N_ROWS, check_refused, mixed, numbers, run
 from relvec.cli.commands import relvec as commands
-from relvec.cli.exits import TRACEBACK
+from relvec.cli.errors import TRACEBACK
 
 FIT = "fit {} --target price --output m.json"
 PREDICT = "predict numbers.json {} --output p.csv"

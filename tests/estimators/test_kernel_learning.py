@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from relvec import RVC, RVR, Adaptive, FitWarning, LengthScales, Status
 from relvec.data import noisy_sinc, scan, two_mixtures
 from relvec.evidence import Deadline
-from relvec.kernel_search.starts import Distances
+from relvec.kernel_search.length_scales import Distances
 from relvec.kernels import CompactMatern, Gaussian, Linear, Matern, Polynomial
 from relvec.modelling import fit
 
@@ -220,14 +220,18 @@ def test_a_process_finds_scales_where_rows_are_few():
 
 
 def test_a_process_charges_nothing_for_many_vectors():
-    X, y, mean = waves(150)
-    proposed, charged = (
-        RVR(kernel_learning=LengthScales("width", criterion=criterion)).fit(X, y)
-        for criterion in ("auto", "gcv")
-    )
+    """The mean error of three draws."""
+    errors = {"auto": 0.0, "gcv": 0.0}
+    for seed in range(3):
+        X, y, mean = waves(150, seed)
+        for criterion in errors:
+            learning = LengthScales("width", criterion=criterion)
+            model = RVR(kernel_learning=learning).fit(X, y)
+            errors[criterion] += rmse(model, X, mean)
+            if criterion == "auto":
+                assert len(model.relevance_) > 150 / 5
 
-    assert len(proposed.relevance_) > 150 / 5
-    assert rmse(proposed, X, mean) < 0.7 * rmse(charged, X, mean)
+    assert errors["auto"] < 0.7 * errors["gcv"]
 
 
 def test_auto_is_the_better_of_both():
@@ -326,9 +330,9 @@ def test_every_trial_is_told(caplog):
     assert len(told) == len(model.kernel_history_["criterion"])
 
 
-@pytest.mark.parametrize(("criterion", "judged"), [("gcv", 4), ("auto", 1)])
+@pytest.mark.parametrize(("criterion", "judged"), [("gcv", 3), ("auto", 1)])
 def test_a_trial_that_is_stopped_is_the_last(monkeypatch, criterion, judged):
-    """But for one from its functions, and the status says that time was out."""
+    """And the status says that time was out."""
     before = [Deadline()] * (2 if criterion == "gcv" else 0)
     deadlines = chain(before, repeat(Deadline.after(0)))
     monkeypatch.setattr(

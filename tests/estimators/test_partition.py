@@ -28,7 +28,7 @@ from relvec import (
 from relvec.data import noisy_sinc, scan, two_mixtures
 from relvec.kernels import Gaussian
 from relvec.partition import as_partition
-from relvec.partition import source as source_module
+from relvec.partition import sources as source_module
 
 N_ROWS, SIZE = 240, 30
 X, Y = read_only(*noisy_sinc(N_ROWS, seed=0))
@@ -347,7 +347,7 @@ def test_rows_in_memory_are_more_than_one_part(monkeypatch):
     """Where they are many; so the tests above have something to share out."""
     worked("RVR", "sample", "memory", None, monkeypatch)
     spec, data = sinc_problem(N_ROWS)
-    parts = source_module.HeldRows.of(data, spec).parts(SIZE)
+    parts = source_module.RowsInMemory.of(data, spec).parts(SIZE)
 
     assert list(parts.each(len)) == [2 * SIZE] * 4
 

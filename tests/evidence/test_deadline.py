@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 
-from relvec.evidence import Deadline, deadline
+from relvec.evidence import Deadline, base
 
 
 def test_never():
@@ -19,7 +19,7 @@ class Clock:
 
     def __init__(self, monkeypatch):
         self.now = 100.0
-        monkeypatch.setattr(deadline, "perf_counter", lambda: self.now)
+        monkeypatch.setattr(base, "perf_counter", lambda: self.now)
 
     def spend(self, seconds):
         self.now += seconds
@@ -95,9 +95,9 @@ def test_an_equal_share():
 
 def test_elsewhere_it_is_the_time_left(monkeypatch):
     """Another process has a clock of its own, which began at another moment."""
-    monkeypatch.setattr(deadline, "perf_counter", lambda: 500.0)
+    monkeypatch.setattr(base, "perf_counter", lambda: 500.0)
     sent = pickle.dumps((Deadline(530.0, 3.0), Deadline(499.0), Deadline()))
-    monkeypatch.setattr(deadline, "perf_counter", lambda: 7.0)
+    monkeypatch.setattr(base, "perf_counter", lambda: 7.0)
     later, over, never = pickle.loads(sent)
 
     assert later == Deadline(37.0, 3.0)

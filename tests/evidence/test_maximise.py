@@ -17,7 +17,8 @@ from relvec.evidence import (
     Problem,
     Sequential,
     Status,
-    deadline,
+    WarmStart,
+    base,
     maximise,
 )
 from relvec.evidence.fixed_point import FixedPoint
@@ -81,7 +82,7 @@ def test_no_time_to_begin():
     found = maximise(problem(), Sequential())
     start = np.full(60, np.inf)
     start[found.posterior.active] = found.posterior.prior_precision
-    known = replace(problem(), likelihood=found.likelihood, start=start)
+    known = replace(problem(), likelihood=found.likelihood, start=WarmStart(start))
     fit = maximise(known, Interrupted(most_steps=-1))
 
     assert fit.status is Status.MAX_SECONDS
@@ -114,7 +115,7 @@ def many_rows(likelihood, seed=0):
 def test_without_time_some_rows_tell_the_posterior_of_all(likelihood, monkeypatch):
     """The weights are those of the search; variances are known to a few percent."""
     rows, times = many_rows(likelihood), [0.0]
-    monkeypatch.setattr(deadline, "perf_counter", lambda: times[0])
+    monkeypatch.setattr(base, "perf_counter", lambda: times[0])
 
     def late(news):
         times[0] = 1e3 if news.iteration == 2 else 0.0
@@ -220,7 +221,7 @@ def test_a_start_is_no_broader_than_it_may_be():
     start = np.where(np.arange(given.design.shape[1]) < 2, 1e-6, np.inf)
     bound = np.full(given.design.shape[1], 2.0)
     fit = maximise(
-        replace(given, start=start, max_prior_std=bound),
+        replace(given, start=WarmStart(start), max_prior_std=bound),
         BatchSearch(),
         Limits(max_iter=0),
     )

@@ -15,7 +15,7 @@ from oracles import (
 from problems import random_case
 
 from relvec.design import DenseDesign
-from relvec.evidence import Problem
+from relvec.evidence import Problem, WarmStart
 from relvec.evidence.products import (
     Gram,
     Orthonormal,
@@ -241,13 +241,14 @@ def gaussian_problem(seed, **settings):
     start[[3, 20, 31]] = rng.uniform(0.1, 10.0, 3)
     design = DenseDesign.weighted(Phi, weight)
     noise = Gaussian(np.array([25.0]), estimated=True)
-    return Problem(design, y[:, None], noise, weight, start=start, **settings)
+    return Problem(
+        design, y[:, None], noise, weight, start=WarmStart(start), **settings
+    )
 
 
 def begun(problem):
     """The model that it begins with, and S and Q beside it."""
-    active = np.flatnonzero(np.isfinite(problem.start))
-    alpha = problem.start_precision[active]
+    active, alpha, _ = problem.initial
     weight, noise = problem.sample_weight, problem.likelihood.noise_precision
     seen = PseudoObservations(problem.y, weight[:, None], noise)
     products = Gram(problem, seen)
@@ -258,7 +259,7 @@ def test_a_gain_is_that_of_the_evidence(seed):
     """Of a function that joins at its best α."""
     problem = gaussian_problem(seed)
     products, (active, alpha), stats = begun(problem)
-    precision, gain = best_additions(problem, stats)
+    precision, gain = best_additions(stats, problem.least_precision)
     noise = problem.likelihood.noise_precision
     before = products.moments(active).solved(alpha, noise).log_evidence
     outside = np.setdiff1d(np.flatnonzero(gain > 0), active)
@@ -278,8 +279,8 @@ def test_a_gain_is_that_of_the_evidence(seed):
 def test_no_prior_is_broader_than_it_may_be(seed):
     problem = gaussian_problem(seed, max_prior_std=np.full(40, 0.1))
     _, _, stats = begun(problem)
-    precision, gain = best_additions(problem, stats)
-    free, more = best_additions(replace(problem, max_prior_std=None), stats)
+    precision, gain = best_additions(stats, problem.least_precision)
+    free, more = best_additions(stats, None)
 
     assert np.all(precision >= problem.least_precision)
     held = free < problem.least_precision
@@ -292,11 +293,11 @@ def test_what_is_rounding_gains_nothing(seed):
     """Its S is as likely wrong as right."""
     problem = gaussian_problem(seed)
     _, _, stats = begun(problem)
-    best = int(best_additions(problem, stats)[1].argmax())
+    best = int(best_additions(stats, problem.least_precision)[1].argmax())
     least = stats.least_sparsity.copy()
     least[0, best] = stats.sparsity[0, best]
 
-    gain = best_additions(problem, replace(stats, least_sparsity=least))[1]
+    gain = best_additions(replace(stats, least_sparsity=least), None)[1]
     assert gain[best] == 0.0
 
 
@@ -304,7 +305,7 @@ def test_improving_columns_are_those_that_gain_beside_the_model(seed):
     """With as much less noise as asked for."""
     problem = gaussian_problem(seed)
     _, (active, _), stats = begun(problem)
-    gain = best_additions(problem, stats)[1]
+    gain = best_additions(stats, problem.least_precision)[1]
     gain[active] = 0.0
     columns = improving_columns(problem, 1.0, 20.0)
 

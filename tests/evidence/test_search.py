@@ -92,7 +92,7 @@ def ended(problem, search=None, **begun):
 def gains(problem, model):
     """What every function would gain beside the model."""
     at = model.active, model.prior_precision, model.noise_precision
-    return best_additions(problem, model.products.statistics(*at))[1]
+    return best_additions(model.products.statistics(*at), problem.least_precision)[1]
 
 
 def batches_of(monkeypatch, problem, search=None):
@@ -120,7 +120,7 @@ def test_a_batch_is_of_functions_that_gain_and_are_unlike(monkeypatch, make, bat
     assert found
 
     for problem, model, columns, alpha in found:
-        precision, gain = best_additions(problem, statistics(model))
+        precision, gain = best_additions(statistics(model), problem.least_precision)
         assert len(set(columns)) == len(columns) <= batch
         assert not set(columns) & set(model.active)
         assert np.all(gain[columns] > 0)
@@ -303,9 +303,9 @@ def test_it_goes_on_from_a_model():
     first = search.init(problem)
     for _ in range(2):
         first = search.step(problem, first)
-    state = search.resumed(problem, first.model, 7)
+    problem = problem.resumed(first.model)
+    state = search.init(problem)
 
-    assert state.steps == 7
     assert_allclose(state.model.log_evidence, first.model.log_evidence, rtol=1e-9)
     while not search.converged(problem, state):
         state = search.step(problem, state)

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from oracles import log_marginal
-from problems import full_statistics, random_case
+from problems import model_of, random_case
 from scipy.optimize import minimize_scalar
 
-from relvec.evidence.selection import Proposals, best_precision, choose, proposals
+from relvec.evidence.products import best_additions, best_precision
+from relvec.evidence.sequential import Proposals, choose, proposals
 
 SHAPES = [{"n_outputs": 1}, {"n_outputs": 3}, {"n_outputs": 2, "shared_weights": True}]
 
@@ -20,15 +21,14 @@ def evidence(case, active, alpha):
 
 
 def proposals_for(case):
-    stats = full_statistics(case)
-    return stats, proposals(stats)
+    return proposals(case.problem, model_of(case))
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("seed", range(12))
 def test_every_predicted_gain_is_the_difference_of_evidences(seed, shape):
     case = random_case(seed, **shape)
-    _, options = proposals_for(case)
+    options = proposals_for(case)
     before = evidence(case, case.active, case.alpha)
     kinds = set()
 
@@ -51,7 +51,7 @@ def test_deletions_are_proposed_and_gain():
     deletions = 0
     for seed in range(30):
         case = random_case(seed)
-        _, options = proposals_for(case)
+        options = proposals_for(case)
         gone = case.active[~np.isfinite(options.precision[case.active])]
         deletions += len(gone)
         assert np.all(options.gain[gone] >= 0)
@@ -87,12 +87,14 @@ def test_the_best_precision_maximises_the_evidence_of_one_function(n_outputs, rn
 def test_a_column_within_the_span_of_the_active_ones_is_no_candidate():
     """What rounding leaves of its sparsity says nothing, whatever its quality."""
     case = random_case(2)
-    stats, _ = proposals_for(case)
+    model = model_of(case)
+    at = case.active, case.alpha, model.noise_precision
+    stats = model.products.statistics(*at)
     outside = int(np.setdiff1d(np.arange(case.Phi.shape[1]), case.active)[0])
-    stats.sparsity_in[0, outside] = 0.5 * stats.least_sparsity[0, outside]
-    stats.quality_in[0, outside] = 1e3
+    stats.sparsity[0, outside] = 0.5 * stats.least_sparsity[0, outside]
+    stats.quality[0, outside] = 1e3
 
-    assert np.isinf(proposals(stats).precision[outside])
+    assert np.isinf(best_additions(stats, case.problem.least_precision)[0][outside])
 
 
 class TestChoose:

@@ -11,18 +11,18 @@ from relvec.basis import Basis
 from relvec.chance import generator
 from relvec.design import DenseDesign, Rows
 from relvec.design.blocked import BlockedDesign, Room
-from relvec.evidence import Problem
+from relvec.evidence import Problem, WarmStart
 from relvec.evidence.mode import posterior_at_mode
 from relvec.evidence.products import Orthonormal
 from relvec.evidence.search import BatchSearch
 from relvec.evidence.subsampling import (
-    EmbeddedModel,
     SubsampledSearch,
     SubsamplingSettings,
     _Known,
     _rows_of,
     _screened,
     _turned,
+    embedded,
 )
 from relvec.kernels import Gaussian as GaussianKernel
 from relvec.likelihoods import Bernoulli, Gaussian, SharedGaussian
@@ -56,8 +56,7 @@ def large_problem(kind, n_outputs=1, *, bias=True, width=1.0, seed=0, classes=Fa
 
 
 def beginning(problem, precision=None):
-    known = _Known.of(problem, None, digits=True)
-    return known if precision is None else replace(known, precision=precision)
+    return _Known(replace(problem, start=WarmStart(precision)))
 
 
 def part_of(problem, columns=(0, 3, 8, 9, 20), rows=None):
@@ -108,16 +107,15 @@ def test_a_part_says_of_its_columns_what_the_problem_does():
     precision = np.full(problem.design.shape[1], np.inf)
     precision[[8, 20]] = 5.0, 7.0
     known = beginning(problem, precision)
+    elsewhere = beginning(replace(problem, bias=9), precision)
     part = _rows_of(problem, known, np.array([0, 3, 8, 9, 20]), None)
-    elsewhere = replace(problem, bias=9)
 
-    assert known.columns(problem).tolist() == [0, 8, 20]
+    assert known.columns.tolist() == [0, 8, 20]
     assert part.problem.bias == 0
-    assert _rows_of(elsewhere, known, np.array([3, 9]), None).problem.bias == 1
-    assert part.problem.start.tolist() == [np.inf, np.inf, 5.0, np.inf, 7.0]
+    assert _rows_of(problem, elsewhere, np.array([3, 9]), None).problem.bias == 1
+    assert part.problem.start.precision.tolist() == [np.inf, np.inf, 5.0, np.inf, 7.0]
     at = np.array([0, 3, 8, 9, 20])
     assert np.array_equal(part.problem.max_prior_std, problem.max_prior_std[at])
-    assert part.problem.n_distinct == problem.design.shape[1]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -162,7 +160,7 @@ def test_a_part_has_the_columns_known_and_those_that_gain(kind, classes, rows):
 
     assert {0, 5, 9} < set(few.columns) < set(more.columns) <= {0, *every}
     assert few.columns[few.problem.bias] == problem.bias
-    assert_allclose(few.problem.start, precision[few.columns])
+    assert_allclose(few.problem.start.precision, precision[few.columns])
     assert not few.whole
 
 
@@ -193,7 +191,7 @@ def test_a_model_of_a_part_is_one_of_the_problem(kind, few):
     part = part_of(problem)
     part = _turned(part, digits=True) if few else part
     inner = ended(part.problem, BatchSearch()).model
-    found = EmbeddedModel(inner, part, problem)
+    found = embedded(inner, part, problem)
     at = found.active, found.prior_precision, np.zeros_like(found.mean)
     again = posterior_at_mode(problem, found.likelihood, *at)
 
@@ -201,7 +199,7 @@ def test_a_model_of_a_part_is_one_of_the_problem(kind, few):
     assert set(found.active) <= set(part.columns)
     assert_allclose(again.log_evidence, found.log_evidence, rtol=1e-7)
     assert_allclose(again.posterior.mean, found.mean, rtol=1e-4, atol=1e-5)
-    known = _Known.of(problem, found, digits=True)
+    known = _Known(problem.resumed(found))
     resumed = BatchSearch().init(_rows_of(problem, known, part.columns, None).problem)
     assert_allclose(resumed.model.log_evidence, found.log_evidence, rtol=1e-7)
     assert len(resumed.model.active) == len(found.active)
@@ -214,7 +212,7 @@ def test_the_evidence_of_some_rows_is_scaled_to_all():
     model = BatchSearch().init(part.problem).model
     share = problem.sample_weight.sum() / problem.sample_weight[rows].sum()
 
-    found = EmbeddedModel(model, part, problem)
+    found = embedded(model, part, problem)
     assert_allclose(found.log_evidence, share * model.log_evidence)
 
 
@@ -286,7 +284,7 @@ def test_it_ends_where_the_last_fresh_candidates_gain_nothing(many):
     """Beside the model of all rows."""
     problem, states = many
     last = states[-1]
-    known = _Known.of(problem, last.model, digits=True)
+    known = _Known(problem.resumed(last.model))
     drawn = generator(3).permutation(problem.design.shape[1])
     fresh = drawn[np.arange(last.taken - 8, last.taken) % len(drawn)]
     nats = 1e-4 * problem.n_observations + 0.05
@@ -359,7 +357,7 @@ def test_a_model_that_is_given_is_looked_at_on_all_rows():
     given = large_problem("views held")
     start = np.full(given.design.shape[1], np.inf)
     start[[4, 11]] = 1.0, 3.0
-    states = states_of(replace(given, start=start))
+    states = states_of(replace(given, start=WarmStart(start)))
 
     assert all(state.n_rows == N_ROWS for state in states)
     assert {4, 11} <= set(states[0].part.columns)

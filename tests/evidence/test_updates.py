@@ -22,7 +22,7 @@ from relvec.evidence import (
 from relvec.evidence.fixed_point import FixedPoint
 from relvec.kernels import Gaussian
 from relvec.likelihoods import Bernoulli, gaussian_noise
-from relvec.likelihoods.logistic_bound import LogisticBound
+from relvec.likelihoods.bernoulli import LogisticBound
 
 INFORMATIVE = Hyperprior(a=0.5, b=0.1, c=3.0, d=0.2)
 
@@ -102,7 +102,7 @@ def test_a_hyperprior_holds_the_noise():
 
 def explicit_bound(problem, model):
     """E[log p(t, w, α, β)] + entropies, term by term, in the engine's units."""
-    design, posterior = problem.design, model.mode.posterior
+    design, posterior = problem.design, model.posterior
     Phi = (design.matrix / design.column_norms)[:, posterior.active]
     v, y = problem.sample_weight, problem.y[:, 0]
     priors = Variational().priors(problem, posterior.active)

@@ -11,22 +11,15 @@ from relvec import RVC, RVR, LengthScales, Status
 from relvec.data import noisy_sinc
 from relvec.evidence import Deadline
 
-LEARNING = "relvec.kernel_search"  # where the stages (shared) and trials are
-
 
 @pytest.fixture
 def limits(monkeypatch):
-    """Sets how many rows few, more and most are."""
-    shared = import_module(f"{LEARNING}.shared")
-    whole = shared.Stages.of
+    """Sets how many rows are few, and how many are most."""
+    shared = import_module("relvec.kernel_search.shared")
 
-    def of(few, more, most):
-        monkeypatch.setattr(shared, "FEW", few)
-        monkeypatch.setattr(shared, "MORE", more)
-        # The last one is the default of an argument.
-        monkeypatch.setattr(
-            shared.Stages, "of", lambda everything, most=most: whole(everything, most)
-        )
+    def of(few, most):
+        settings = shared.SharedSettings(few=few, most=most)
+        monkeypatch.setattr(shared, "SETTINGS", settings)
 
     return of
 
@@ -40,7 +33,7 @@ def one_that_matters(rng, n_rows):
 @pytest.mark.parametrize("mode", ["width", "auto"])
 def test_the_last_fit_is_of_all_rows(limits, mode):
     """With the kernel that most of them have taught."""
-    limits(60, 90, 120)
+    limits(60, 120)
     X, y = noisy_sinc(300, seed=0)
     model = RVR(kernel_learning=mode).fit(X, y)
     again = RVR(kernel=model.kernel_).fit(X, y)
@@ -53,7 +46,7 @@ def test_the_last_fit_is_of_all_rows(limits, mode):
 
 
 def test_the_last_fit_of_classes_is_of_all_rows(limits):
-    limits(60, 90, 120)
+    limits(60, 120)
     X, y = noisy_sinc(240, seed=0)
     model = RVC(kernel_learning="width").fit(X, y > 0.2)
     again = RVC(kernel=model.kernel_).fit(X, y > 0.2)
@@ -62,34 +55,9 @@ def test_the_last_fit_of_classes_is_of_all_rows(limits):
     assert np.array_equal(model.relevance_, again.relevance_)
 
 
-def test_a_last_fit_that_falls_short_is_searched_for_twice(limits, monkeypatch):
-    """From the functions of fewer rows as well, and the better of both stays."""
-    limits(60, 90, 120)
-    X, y = noisy_sinc(300, seed=0)
-    once = RVR(kernel_learning="width").fit(X, y)
-    fits = []
-    trials = import_module(f"{LEARNING}.trials")
-    fitted = trials.Trials.fitted
-
-    def counted(self, data, kernels, before=None, steps=None):
-        found = fitted(self, data, kernels, before, steps)
-        fits.append((len(data), before is not None, found.log_evidence))
-        return found
-
-    monkeypatch.setattr(trials.Trials, "fitted", counted)
-    monkeypatch.setattr(f"{LEARNING}.shared._TRAPPED", -np.inf)  # whatever it has
-    twice = RVR(kernel_learning="width").fit(X, y)
-    last = [fit for fit in fits if fit[0] == 300]
-
-    assert [warm for _, warm, _ in last] == [False, True]
-    assert twice.log_evidence_ == max(evidence for *_, evidence in last)
-    assert twice.log_evidence_ >= once.log_evidence_
-    assert twice.kernel_ == once.kernel_
-
-
 @pytest.mark.parametrize(("n_rows", "stages"), [(80, {80}), (140, {140})])
 def test_a_scale_for_each_feature_beyond_few_rows(limits, rng, n_rows, stages):
-    limits(60, 100, 1000)
+    limits(60, 1000)
     X, y = one_that_matters(rng, n_rows)
     model = RVR(kernel_learning=LengthScales("ard", n_restarts=2)).fit(X, y)
     new, _ = one_that_matters(rng, 200)
@@ -101,21 +69,6 @@ def test_a_scale_for_each_feature_beyond_few_rows(limits, rng, n_rows, stages):
     assert np.sqrt(np.mean((model.predict(new) - np.sin(2 * new[:, 0])) ** 2)) < 0.15
 
 
-def test_a_trial_that_was_cut_short_goes_on_in_the_end(monkeypatch):
-    """Trials have few steps; the one that is chosen has as many as it needs."""
-    monkeypatch.setattr(f"{LEARNING}.trials._MOST_STEPS", 2)
-    X, y = noisy_sinc(100, seed=0)
-    grid = LengthScales("width", criterion="gcv")
-    model = RVR(kernel_learning=grid).fit(X, y)
-    widths = model.kernel_history_["length_scale"][:, 0]
-    chosen = np.flatnonzero(widths == model.kernel_.length_scale)[0]
-    whole = RVR(kernel=model.kernel_).fit(X, y)
-
-    assert model.status_ is Status.CONVERGED
-    assert model.log_evidence_ >= model.kernel_history_["log_evidence"][chosen]
-    assert_allclose(model.log_evidence_, whole.log_evidence_, rtol=0.02)
-
-
 def test_as_many_steps_as_are_allowed_and_no_more():
     """max_iter is the user's, for trials as well as for the last fit."""
     X, y = noisy_sinc(100, seed=0)
@@ -125,21 +78,19 @@ def test_as_many_steps_as_are_allowed_and_no_more():
     assert model.status_ is Status.MAX_ITER
 
 
-@pytest.mark.parametrize("mode", ["width", "ard", "adaptive"])
+@pytest.mark.parametrize("mode", ["width", "ard"])
 def test_what_was_found_in_time_stays(limits, monkeypatch, rng, mode):
     """A search without time on more rows begins with the functions of fewer."""
-    limits(80, 90, 120)
+    limits(80, 120)
     X, y = one_that_matters(rng, 300)
-    trials = import_module(f"{LEARNING}.trials")
+    trials = import_module("relvec.kernel_search.trials")
     fit = trials.maximised
-    most = 300 if mode == "adaptive" else 80
 
     def in_time(spec, data, **start):
-        late = Deadline.after(0 if len(data) > most else None)
+        late = Deadline.after(0 if len(data) > 80 else None)
         return fit(spec.until(late), data, **start)
 
     monkeypatch.setattr(trials, "maximised", in_time)
-    monkeypatch.setattr(trials.Trials, "out_of_time", lambda trials: mode == "adaptive")
     with pytest.warns(ConvergenceWarning, match="max_seconds"):
         model = RVR(gamma=1.0, kernel_learning=mode, max_seconds=1e6).fit(X, y)
 

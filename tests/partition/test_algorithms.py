@@ -23,10 +23,9 @@ from partitions import (
 
 from relvec.evidence import Deadline
 from relvec.modelling import class_family
-from relvec.partition import algorithms
-from relvec.partition.algorithms import incremental, working_set
+from relvec.partition import thesis
 from relvec.partition.parts import InMemory, dealt
-from relvec.partition.sets import OfSeveral
+from relvec.partition.thesis import OfSeveral, incremental, working_set
 
 SIZE = 10
 
@@ -57,7 +56,7 @@ def vectors(rows, kept):
 
 def split_and_merge(fits, parts, begun, *, pairwise):
     first = parts.data.subset(np.arange(1))
-    return algorithms.split_and_merge(fits, parts, begun, first, pairwise=pairwise)
+    return thesis.split_and_merge(fits, parts, begun, first, pairwise=pairwise)
 
 
 @pytest.mark.parametrize("n_partitions", [2, 3, 4, 5, 6, 7, 8, 13])

@@ -11,7 +11,7 @@ from relvec import BottomUp, Status, TopDown
 from relvec.kernels import Gaussian
 from relvec.modelling import Regression, Specification, maximised
 from relvec.partition.parts import InMemory
-from relvec.partition.sets import SetFits, noise_of_all
+from relvec.partition.thesis import SetFits, noise_of_all
 
 SIZE = 20
 

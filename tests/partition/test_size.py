@@ -10,8 +10,8 @@ from partitions import sinc_problem
 from relvec import BottomUp, TopDown
 from relvec.kernels import Linear
 from relvec.modelling import Specification, class_family
-from relvec.partition import size as size_module
-from relvec.partition.size import PartitionSize, check_size, found_size
+from relvec.partition import thesis as size_module
+from relvec.partition.thesis import PartitionSize, check_size, found_size
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from relvec import basis as basis_module
 from relvec.basis import Basis
 from relvec.kernels import Gaussian as GaussianKernel
 from relvec.modelling import Regression, class_family
-from relvec.partition.sums import summed
+from relvec.partition.sums import triangles
 
 N_ROWS, N_FUNCTIONS, N_TRIES = 60, 8, 3
 LIKELIHOODS = ["Gaussian", "Bernoulli", "MultinomialProbit", "Softmax"]
@@ -81,7 +81,7 @@ def assert_same(sums, expected, data):
 def test_sums_over_parts_are_products_of_all_rows(name, at):
     """Whatever the parts are; some are empty."""
     data, basis, tried = once(name)
-    sums = summed(Cut(data, at), basis, data.likelihood, tried)
+    sums = triangles(Cut(data, at), basis, data.likelihood, tried)
 
     assert_same(sums, expected_once(name), data)
 
@@ -94,7 +94,7 @@ def test_a_part_of_many_rows_is_summed_up_block_by_block(name, monkeypatch):
     sizes = [len(range(*rows.indices(N_ROWS))) for rows in _blocks()]
     assert max(sizes) == 7
 
-    assert_same(summed(Cut(data), basis, data.likelihood, tried), expected, data)
+    assert_same(triangles(Cut(data), basis, data.likelihood, tried), expected, data)
 
 
 def _blocks():
@@ -105,7 +105,7 @@ def _blocks():
 def test_what_is_kept_does_not_grow_with_the_rows(name):
     """No more than functions and targets have, for each output that has its own."""
     data, basis, tried = problem(name)
-    sums = summed(Cut(data, (7, 8, 30)), basis, data.likelihood, tried)
+    sums = triangles(Cut(data, (7, 8, 30)), basis, data.likelihood, tried)
     n_outputs = data.targets.shape[1]
 
     assert len(sums.triangles) in {1, n_outputs}
@@ -117,7 +117,7 @@ def test_what_is_kept_does_not_grow_with_the_rows(name):
 def test_the_problem_that_is_left_has_the_same_products(name):
     """And as many observations as all rows are."""
     data, basis, tried = problem(name, seed=2)
-    sums = summed(Cut(data, (20, 41)), basis, data.likelihood, tried)
+    sums = triangles(Cut(data, (20, 41)), basis, data.likelihood, tried)
     left = sums.problem(data.likelihood, 0)
     Phi, none = left.design.matrix, np.zeros_like(left.y)
     seen = left.likelihood.pseudo_observations(left.y, none, left.sample_weight)
@@ -139,7 +139,7 @@ def test_the_problem_that_is_left_has_the_same_products(name):
 def test_information_and_its_factor(name):
     """ΦᵀBΦw, and the triangle L with LLᵀ = I + A^(-1/2)ΦᵀBΦA^(-1/2)."""
     data, basis, tried = problem(name, seed=3)
-    sums = summed(Cut(data, (30,)), basis, data.likelihood, tried)
+    sums = triangles(Cut(data, (30,)), basis, data.likelihood, tried)
     gram, *_ = dense(data, basis, tried)
     alpha = np.random.default_rng(3).uniform(0.1, 10, N_FUNCTIONS)
     expected = np.stack([H @ w for H, w in zip(gram, tried[1], strict=True)])
@@ -155,8 +155,8 @@ def test_information_and_its_factor(name):
 def test_noise_and_unit_are_not_in_the_sums(name):
     """Pseudo-observations are those at the first of the weights; others are tried."""
     data, basis, tried = problem(name, seed=4)
-    one = summed(Cut(data), basis, data.likelihood, tried)
-    other = summed(Cut(data), basis, data.likelihood, tried[::-1])
+    one = triangles(Cut(data), basis, data.likelihood, tried)
+    other = triangles(Cut(data), basis, data.likelihood, tried[::-1])
 
     assert_allclose(one.log_densities, other.log_densities[::-1])
     same = np.allclose(one.target, other.target)

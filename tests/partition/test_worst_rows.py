@@ -20,7 +20,7 @@ from partitions import (
 
 from relvec.kernels import Gaussian
 from relvec.modelling import Specification, class_family, maximised
-from relvec.partition.worst_rows import Strata, _by_quotas, worst_rows
+from relvec.partition.thesis import Strata, _by_quotas, worst_rows
 
 COUNTS = st.lists(st.integers(1, 10_000), min_size=1, max_size=7)
 

@@ -25,19 +25,16 @@ from sklearn.svm import SVC, SVR
 from threadpoolctl import threadpool_limits
 
 from relvec import LSSVC, LSSVR
-from relvec.cli.choices import Choices
-from relvec.cli.exits import Problem
-from relvec.cli.options import Source
-from relvec.cli.output import Output
-from relvec.cli.progress import time_left
-from relvec.cli.scoring import scores
+from relvec.cli.errors import CliError
+from relvec.cli.fitting import Data, estimator, prepare_data, prepared, scores
+from relvec.cli.options import Choices, Source
+from relvec.cli.output import Output, time_left
 from relvec.cli.tables import read_table
-from relvec.cli.training import Data, data_of, estimator, prepared
 from relvec.typing import AnyArray
 
 Scores = dict[str, float | None]
 
-_MOST_OF_PROCESS = 1000  # rows, since its time grows with their cube
+_MOST_GP_ROWS = 1000  # rows, since its time grows with their cube
 # With fewer than these no kind of model gains by a second thread, and boosting loses
 # much where others work on the machine, too: its threads wait for each other.
 _FEW_ROWS = 2000
@@ -69,7 +66,7 @@ def _svm(choices: Choices, classes: bool) -> Any:
     return TransformedTargetRegressor(SVR(), transformer=StandardScaler())
 
 
-def _process(choices: Choices, classes: bool) -> Any:
+def _gp(choices: Choices, classes: bool) -> Any:
     if classes:
         return GaussianProcessClassifier(
             ConstantKernel() * RBF(), random_state=choices.seed
@@ -83,44 +80,44 @@ def _boosting(choices: Choices, classes: bool) -> Any:
     return kind(random_state=choices.seed)
 
 
-def _of_ours(model: Any) -> int:
+def _relvec_vectors(model: Any) -> int:
     return len(model.model_.indices)
 
 
-def _of_svm(model: Any) -> int:
+def _svm_vectors(model: Any) -> int:
     return len(getattr(model, "regressor_", model).support_)
 
 
-def _of_process(model: Any) -> int:
+def _gp_vectors(model: Any) -> int:
     one = getattr(model, "base_estimator_", model)
     inner = getattr(one, "estimators_", [one])[0]
     return len(inner.X_train_)
 
 
 CONTENDERS = (
-    Contender("RVM", _rvm, _of_ours),
-    Contender("LS-SVM", _lssvm, _of_ours),
-    Contender("SVM", _svm, _of_svm),
-    Contender("GP", _process, _of_process, _MOST_OF_PROCESS),
+    Contender("RVM", _rvm, _relvec_vectors),
+    Contender("LS-SVM", _lssvm, _relvec_vectors),
+    Contender("SVM", _svm, _svm_vectors),
+    Contender("GP", _gp, _gp_vectors, _MOST_GP_ROWS),
     Contender("boosting", _boosting, lambda model: None),
 )
 
 
-def compared(
+def compare_models(
     output: Output, source: Source, folds: int, models: Sequence[str]
 ) -> dict[str, Any]:
     """Means over the same folds, a row for each kind of model."""
-    data = data_of(read_table(source.data), source.target, source.choices)
+    data = prepare_data(read_table(source.data), source.target, source.choices)
     return {
         "task": data.target.task,
         "target": data.target.name,
         "rows": len(data),
         "folds": folds,
-        "models": on_folds(output, data, source.choices, folds, models),
+        "models": compare_on_folds(output, data, source.choices, folds, models),
     }
 
 
-def on_folds(
+def compare_on_folds(
     output: Output, data: Data, choices: Choices, folds: int, models: Sequence[str]
 ) -> list[dict[str, Any]]:
     """The same of a table that was read."""
@@ -133,16 +130,16 @@ def on_folds(
             for place, contender in enumerate(chosen):
                 left = time_left(map(_seconds, tried.values()), folds)
                 tell(contender.name, number * len(chosen) + place, left)
-                found = _tried(contender, data, kept, out, choices)
+                found = _fold_scores(contender, data, kept, out, choices)
                 tried[contender.name].append(found)
-    return [{"model": name, **_mean(each)} for name, each in tried.items()]
+    return [{"model": name, **_mean_scores(each)} for name, each in tried.items()]
 
 
 def _seconds(tried: list[Scores]) -> list[float]:
     return [each["seconds"] or 0.0 for each in tried]
 
 
-def rarest(data: Data) -> int:
+def smallest_class(data: Data) -> int:
     """Rows of the class that has the fewest; all rows, if there are no classes."""
     if not data.target.classes:
         return len(data)
@@ -150,11 +147,11 @@ def rarest(data: Data) -> int:
 
 
 def _folds(data: Data, folds: int, seed: int) -> Iterator[tuple[AnyArray, AnyArray]]:
-    smallest = rarest(data)
+    smallest = smallest_class(data)
     if smallest < folds:
         what = "the rarest class has" if data.target.classes else "the table has"
         other = ", or remove its rows" if data.target.classes else ", or add rows"
-        raise Problem(
+        raise CliError(
             f"{what} {smallest} row{'s' * (smallest != 1)}, too few for {folds} folds: "
             f"choose fewer with --folds{other}"
         )
@@ -163,7 +160,7 @@ def _folds(data: Data, folds: int, seed: int) -> Iterator[tuple[AnyArray, AnyArr
     return splitter.split(data.X, data.target.values)
 
 
-def _tried(
+def _fold_scores(
     contender: Contender, data: Data, kept: AnyArray, out: AnyArray, choices: Choices
 ) -> Scores:
     """Scores on one fold, vectors and seconds."""
@@ -185,7 +182,7 @@ def _tried(
     return {**found, "rows": float(len(kept)), "kilobytes": size, "seconds": seconds}
 
 
-def _mean(tried: list[Scores]) -> Scores:
+def _mean_scores(tried: list[Scores]) -> Scores:
     means: Scores = {}
     for name in tried[0]:
         values = [value for one in tried if (value := one[name]) is not None]

@@ -1,21 +1,311 @@
-"""What ``relvec fit`` does: a table to a model in a file."""
+"""``relvec fit``: a table to a fitted pipeline in a file."""
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
+from sklearn.compose import ColumnTransformer
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
 import relvec
+from relvec import RVC, RVR
+from relvec.cli.columns import (
+    Columns,
+    Target,
+    check_not_empty,
+    chosen,
+    features,
+    left,
+    make_target,
+    read_target,
+    whole,
+)
+from relvec.cli.errors import CliError
 from relvec.cli.models import Model
-from relvec.cli.options import Source
-from relvec.cli.places import check_no_table, check_writable
-from relvec.cli.scoring import baseline, scores
-from relvec.cli.streaming import is_large, trained_on_stream
+from relvec.cli.options import Choices, Source
+from relvec.cli.paths import check_not_table_name, check_writable, column_names
 from relvec.cli.tables import read_table
-from relvec.cli.targets import Target
-from relvec.cli.training import Trained, data_of, split, trained
-from relvec.report.scores import bars_in_words
+from relvec.data import Block, RowBlocks, scan
+from relvec.kernels import Matern
+from relvec.report.scores import (
+    bars_in_words,
+    class_scores,
+    guess_scores,
+    number_scores,
+    predicted,
+)
+from relvec.typing import AnyArray
+
+_MATERN_NU = {"matern32": 1.5, "matern52": 2.5}
+_REGRESSION_TOL = (
+    3e-4  # large tables take half the time, for errors a percent or so larger
+)
+MIN_ROWS = 2  # rows of either part
+# A file is of a model, not of somebody who watched, or how long he would wait.
+NOT_SAVED: dict[str, Any] = {"verbose": 0, "max_seconds": None}
+_STREAM_BYTES = 1e9  # bytes of a file
+_MOST_TARGETS = 100_000  # targets that are looked at to tell numbers from classes
+_MOST_HELD = 100_000  # rows that a hold-out keeps
+
+
+def scores(model: Any, X: Any, target: Target) -> dict[str, float | None]:
+    """Errors, and what the bars or probabilities are worth."""
+    found = predicted(model, X, classes=target.classes)
+    if target.classes:
+        known = found["class"], found.get("proba"), np.asarray(model.classes_)
+        return class_scores(target.values, *known)
+    return number_scores(target.values, found["mean"], found.get("std"))
+
+
+def baseline(known: Target, held: Target) -> dict[str, float]:
+    """What there is to beat."""
+    return guess_scores(known.values, held.values, classes=known.classes)
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """Features and target of a table."""
+
+    X: pd.DataFrame
+    target: Target
+    columns: Columns
+
+    def __len__(self) -> int:
+        return len(self.X)
+
+    def rows(self, numbers: AnyArray) -> "Data":
+        """Some of them."""
+        values = Target(
+            self.target.name, self.target.values[numbers], self.target.classes
+        )
+        return Data(self.X.iloc[numbers], values, self.columns)
+
+
+def prepare_data(frame: pd.DataFrame, target: str, choices: Choices) -> Data:
+    """Checked features and target."""
+    columns = chosen(frame, target, choices.drop, choices.most_categories)
+    found = read_target(frame, target, choices.task)
+    check_not_empty(frame, columns)
+    return Data(features(frame, columns, missing=choices.impute), found, columns)
+
+
+def split(data: Data, holdout: float, seed: int) -> tuple[AnyArray, AnyArray]:
+    """Numbers of rows to fit and of those held out; of each class its share."""
+    rng = np.random.default_rng(seed)
+    groups: list[AnyArray] = [np.arange(len(data))]
+    if data.target.classes:
+        codes = pd.factorize(data.target.values)[0]
+        groups = [np.flatnonzero(codes == code) for code in range(codes.max() + 1)]
+    held = [
+        rng.permutation(group)[: round(holdout * len(group) * (len(group) > 1))]
+        for group in groups
+    ]
+    out = np.sort(np.concatenate(held))
+    kept = np.setdiff1d(np.arange(len(data)), out)
+    if len(kept) < MIN_ROWS or (holdout > 0 and len(out) < MIN_ROWS):
+        raise CliError(
+            f"{len(data)} row{'s' * (len(data) > 1)} cannot be split into {MIN_ROWS} "
+            "or more to fit and as many to hold out: add rows, or --holdout 0"
+        )
+    return kept, out
+
+
+def prepared(columns: Columns, *, impute: bool) -> Any:
+    """What makes numbers of about unit size of the features."""
+    if not columns.texts and not impute:
+        return StandardScaler()  # alone, so that the model can be exported
+    numbers: list[Any] = [StandardScaler()]
+    texts: list[Any] = [OneHotEncoder(handle_unknown="ignore", sparse_output=False)]
+    if impute:
+        numbers.insert(0, SimpleImputer(strategy="median"))
+        texts.insert(0, SimpleImputer(strategy="most_frequent"))
+    parts = [
+        (name, _as_pipeline(steps), list(names))
+        for name, steps, names in (
+            ("numbers", numbers, columns.numbers),
+            ("texts", texts, columns.texts),
+        )
+        if names
+    ]
+    return ColumnTransformer(parts)
+
+
+def _as_pipeline(steps: list[Any]) -> Any:
+    names = [type(step).__name__.lower() for step in steps]
+    return Pipeline(list(zip(names, steps, strict=True))) if steps[1:] else steps[0]
+
+
+def estimator(choices: Choices, *, classes: bool) -> Any:
+    """A relevance vector machine whose length scales are learned."""
+    name = choices.kernel
+    if name == "auto":
+        # Numbers in tables seldom vary as smoothly as a Gaussian kernel has it.
+        name = "rbf" if classes else "matern32"
+    kernel: Any = Matern(nu=_MATERN_NU[name]) if name in _MATERN_NU else name
+    learning = "ard" if name in _MATERN_NU else None
+    common: dict[str, Any] = {
+        "max_seconds": choices.max_seconds,
+        "random_state": choices.seed,
+        "verbose": choices.verbose,
+    }
+    if classes:
+        return RVC(kernel, kernel_learning=learning, **common)
+    return RVR(kernel, kernel_learning=learning, tol=_REGRESSION_TOL, **common)
+
+
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """A fitted pipeline, and what was said while it was fitted."""
+
+    model: Any
+    remarks: list[str] = field(default_factory=list)
+
+
+def trained(data: Data, choices: Choices) -> Trained:
+    """Scaled and encoded, and fitted."""
+    last = estimator(choices, classes=data.target.classes)
+    steps = [
+        ("prepare", prepared(data.columns, impute=choices.impute)),
+        ("model", last),
+    ]
+    model = Pipeline(steps)
+    with remarks() as said:
+        model.fit(data.X, data.target.values)
+    last.set_params(**NOT_SAVED)
+    return Trained(model, said)
+
+
+@contextmanager
+def remarks() -> Iterator[list[str]]:
+    """What a fit warns of, each once; complete when it has ended."""
+    said: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield said
+    said.extend(dict.fromkeys(str(each.message) for each in caught))
+
+
+def is_large(path: Path) -> bool:
+    """Whether a file had better not be read at once."""
+    return path.is_file() and path.stat().st_size > _STREAM_BYTES
+
+
+@dataclass(frozen=True, eq=False)
+class StreamFit:
+    """What came of a file: a model, and rows that were held out."""
+
+    trained: Trained
+    n_rows: int
+    known: Target  # of the first rows of those that were fitted
+    X: pd.DataFrame
+    held: Target
+
+
+@dataclass(frozen=True)
+class _SplitBlocks:
+    """The rows of a file in two parts, the same at each reading."""
+
+    blocks: RowBlocks
+    holdout: float
+    seed: int
+
+    def fitted(self) -> Iterator[Block]:
+        """Those to fit."""
+        return self._rows_of_part(held=False)
+
+    def held(self) -> Iterator[Block]:
+        """Those held out."""
+        return self._rows_of_part(held=True)
+
+    def _rows_of_part(self, *, held: bool) -> Iterator[Block]:
+        rng = np.random.default_rng(self.seed)
+        for block in self.blocks:
+            assert block.y is not None
+            chosen = (rng.random(len(block.X)) < self.holdout) == held
+            if chosen.any():
+                yield Block(block.X[chosen], block.y[chosen])
+
+
+def train_on_stream(path: Path, target: str, choices: Choices) -> StreamFit:
+    """A model of all rows of a file, never more than some of them in memory."""
+    if choices.impute:
+        raise CliError("--impute needs the table in memory: leave out --stream")
+    blocks = _scan_numbers(path, target, choices.drop)
+    source = _SplitBlocks(blocks, choices.holdout, choices.seed)
+    scaler, known, n_rows = _scaler_and_target(source, target, choices.task)
+    last = estimator(choices, classes=known.classes)
+    with remarks() as said:
+        last.fit(scan(lambda: _scaled_blocks(source.fitted(), scaler, known)))
+    last.set_params(**NOT_SAVED)
+    model = Pipeline([("prepare", scaler), ("model", last)])
+    X, held = _held_out_rows(source, known)
+    return StreamFit(Trained(model, said), n_rows, known, X, held)
+
+
+def _scan_numbers(path: Path, target: str, drop: tuple[str, ...]) -> RowBlocks:
+    names = left(column_names(path), target, drop)
+    try:
+        blocks = scan(path, target=target, features=names)
+        next(iter(blocks))
+    except ValueError as error:
+        raise CliError(f"{error} (with --drop; a stream is numbers alone)") from error
+    return blocks
+
+
+def _scaler_and_target(
+    source: _SplitBlocks, name: str, task: str | None
+) -> tuple[Any, Target, int]:
+    """Means and deviations of features, some targets and the number of rows."""
+    scaler, some, n_rows = StandardScaler(), [], 0
+    names = source.blocks.feature_names
+    for block in source.fitted():
+        assert block.y is not None
+        scaler.partial_fit(pd.DataFrame(block.X, columns=names))
+        if n_rows < _MOST_TARGETS:
+            some.append(block.y)
+        n_rows += len(block.X)
+    if n_rows < MIN_ROWS:
+        raise CliError(f"the file has {n_rows} rows to fit: add rows, or --holdout 0")
+    return scaler, make_target(name, np.concatenate(some), task), n_rows
+
+
+def _scaled_blocks(
+    blocks: Iterator[Block], scaler: Any, known: Target
+) -> Iterator[Block]:
+    names = scaler.feature_names_in_
+    for block in blocks:
+        rows = scaler.transform(pd.DataFrame(block.X, columns=names))
+        yield Block(rows, _with_target_type(block.y, known))
+
+
+def _with_target_type(values: AnyArray | None, known: Target) -> AnyArray:
+    assert values is not None
+    if not known.classes:
+        return values.astype(np.float64)
+    return whole(values) if known.values.dtype.kind == "i" else values
+
+
+def _held_out_rows(source: _SplitBlocks, known: Target) -> tuple[pd.DataFrame, Target]:
+    """The first of the rows that were held out."""
+    rows: list[AnyArray] = []
+    values: list[AnyArray] = []
+    for block in source.held():
+        rows.append(block.X)
+        values.append(_with_target_type(block.y, known))
+        if sum(map(len, values)) >= _MOST_HELD:
+            break
+    if not rows:
+        return pd.DataFrame(), Target(known.name, known.values[:0], known.classes)
+    X = pd.DataFrame(np.concatenate(rows), columns=source.blocks.feature_names)
+    return X, Target(known.name, np.concatenate(values), known.classes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +342,7 @@ class Fit:
 def fitted(source: Source) -> Fit:
     """A model of the rows that are not held out, tried on those that are."""
     choices = source.choices
-    everything = data_of(read_table(source.data), source.target, choices)
+    everything = prepare_data(read_table(source.data), source.target, choices)
     kept, out = split(everything, choices.holdout, choices.seed)
     known, held = everything.rows(kept), everything.rows(out)
     found = trained(known, choices)
@@ -61,9 +351,9 @@ def fitted(source: Source) -> Fit:
     return Fit(found, width, len(known), known.target, held.target, tried)
 
 
-def fitted_stream(source: Source) -> Fit:
+def fit_stream(source: Source) -> Fit:
     """The same of a file that is read a block at a time."""
-    found = trained_on_stream(source.data, source.target, source.choices)
+    found = train_on_stream(source.data, source.target, source.choices)
     model, held = found.trained.model, found.held
     tried = scores(model, found.X, held) if len(held.values) else {}
     width = int(model.n_features_in_)
@@ -84,11 +374,11 @@ def fit_to_file(
     how long it will take.
     """
     check_writable(path, source.data)
-    check_no_table(path)
+    check_not_table_name(path)
     started = time.perf_counter()
     if stream is None:
         stream = is_large(source.data)
-    fit = fitted_stream if stream else fitted
+    fit = fit_stream if stream else fitted
     found = fit(source)
     if refit and source.choices.holdout:
         # Of all rows, by as much more as there are.

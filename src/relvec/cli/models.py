@@ -1,4 +1,4 @@
-"""What a model from a file takes, and what it holds."""
+"""Model files: what a model expects and contains (``relvec inspect``)."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,16 +11,19 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 
 import relvec
-from relvec.cli.columns import Columns, check_named, features
-from relvec.cli.exits import Problem
-from relvec.cli.places import check_readable, is_table
+from relvec.cli.columns import Columns, check_has_columns, features
+from relvec.cli.errors import CliError
+from relvec.cli.paths import check_readable, is_table
+from relvec.model_file import read_limited, unpacked
 
 
 def loaded(path: Path) -> "Model":
     """The model of a file."""
     check_readable(path)
     if is_table(path):
-        raise Problem(f"{path} is a table: name the model, a file that fit has written")
+        raise CliError(
+            f"{path} is a table: name the model, a file that fit has written"
+        )
     return Model(relvec.load(path))
 
 
@@ -67,7 +70,7 @@ class Model:
     @property
     def imputes(self) -> bool:
         """Whether it completes rows."""
-        return any(isinstance(each, SimpleImputer) for each in _within(self.steps))
+        return any(isinstance(each, SimpleImputer) for each in _all_steps(self.steps))
 
     def facts(self) -> dict[str, Any]:
         """What it is, in a few values."""
@@ -76,7 +79,7 @@ class Model:
         calibration = getattr(last, "calibration_", None)
         return {
             "estimator": type(last).__name__,
-            "kernel": _name(getattr(last, "kernel_", last.kernel)),
+            "kernel": _kernel_name(getattr(last, "kernel_", last.kernel)),
             "vectors": len(last.model_.indices),
             "noise_std": None if noise is None else np.sqrt(noise).tolist(),
             "log_evidence": float(last.log_evidence_),
@@ -99,16 +102,16 @@ class Model:
             for step in self.steps
             if isinstance(step, ColumnTransformer)
             for _, part, names in step.transformers_
-            for name, known in zip(names, _categories(part), strict=False)
+            for name, known in zip(names, _encoder_categories(part), strict=False)
         }
 
     def columns_of(self, known: list[str]) -> Columns:
         """Those of a table's columns that it takes; or refuse the table."""
         names = self.names
         if names is None:
-            self._check_number(len(known))
+            self._check_column_count(len(known))
             return Columns(tuple(known), ())
-        check_named(known, names)
+        check_has_columns(known, names)
         texts = self.categories()
         return Columns(
             tuple(name for name in names if name not in texts),
@@ -121,11 +124,11 @@ class Model:
         found = features(frame, columns, missing=self.imputes)
         return found.to_numpy() if self.names is None else found[self.names]
 
-    def _check_number(self, found: int) -> None:
+    def _check_column_count(self, found: int) -> None:
         """Of columns, which a model without names takes in their order."""
         number = int(self.whole.n_features_in_)
         if found != number:
-            raise Problem(
+            raise CliError(
                 f"the table has {found} columns, and the model was fitted to {number} "
                 "without names: give it these alone, in the same order"
             )
@@ -136,31 +139,86 @@ class Model:
         return {name: set(X[name].dropna()) - known[name] for name in known}
 
 
-def _name(kernel: Any) -> str:
+def _kernel_name(kernel: Any) -> str:
     """Without its parameters, of which there may be many."""
     if kernel is None:
         return "none"
     if isinstance(kernel, list | tuple):
-        return ", ".join(map(_name, kernel))
+        return ", ".join(map(_kernel_name, kernel))
     kernel = getattr(kernel, "function", kernel)  # what a checked kernel wraps
     return kernel if isinstance(kernel, str) else type(kernel).__name__
 
 
-def _within(steps: list[Any]) -> list[Any]:
+def _all_steps(steps: list[Any]) -> list[Any]:
     """Steps, and those inside them."""
     found = []
     for step in steps:
         found.append(step)
         if isinstance(step, Pipeline):
-            found += _within([inner for _, inner in step.steps])
+            found += _all_steps([inner for _, inner in step.steps])
         if isinstance(step, ColumnTransformer):
-            found += _within([part for _, part, _ in step.transformers_])
+            found += _all_steps([part for _, part, _ in step.transformers_])
     return found
 
 
-def _categories(part: Any) -> list[Any]:
+def _encoder_categories(part: Any) -> list[Any]:
     """Of an encoder of texts, perhaps at the end of a pipeline."""
     last = part.steps[-1][1] if isinstance(part, Pipeline) else part
     found = getattr(last, "categories_", [])
     texts = all(np.asarray(each).dtype.kind in "OUT" for each in found)
     return list(found) if texts else []
+
+
+def inspect_model(model: Path) -> dict[str, Any]:
+    """A document about a model file."""
+    found = loaded(model)
+    content = unpacked(read_limited(model))
+    summary = content["summary"]
+    return {
+        "model": str(model),
+        "bytes": model.stat().st_size,
+        "steps": [type(step).__name__ for step in found.steps],
+        **found.facts(),
+        **_status_meaning(summary),
+        "rounds": summary["n_iter"],
+        "seconds": summary["seconds"],
+        "classes": [str(label) for label in found.labels] or None,
+        "completes_missing_values": found.imputes,
+        "written_by": content["written_by"],
+        "columns": _column_rows(found),
+        "features": _feature_rows(found),
+    }
+
+
+def _status_meaning(summary: dict[str, Any]) -> dict[str, str]:
+    """What the status means, where its name does not say it all."""
+    meaning = str(summary["meaning"])
+    return {} if meaning == "converged" else {"meaning": meaning}
+
+
+def _column_rows(model: Model) -> list[dict[str, Any]]:
+    """What a table must have."""
+    texts = model.categories()
+    return [
+        {
+            "name": name,
+            "holds": "text" if name in texts else "numbers",
+            "values": sorted(map(str, texts[name])) if name in texts else None,
+        }
+        for name in model.names or []
+    ]
+
+
+def _feature_rows(model: Model) -> list[dict[str, Any]]:
+    """What the kernel sees, and what it has learned of it."""
+    last, number = model.estimator, model.estimator.n_features_in_
+    unknown = np.full(number, np.nan)
+    relevance = getattr(last, "feature_relevance_", unknown)
+    kernel = getattr(last, "kernel_", None)
+    scales = np.atleast_1d(getattr(kernel, "length_scale", unknown))
+    scales = np.broadcast_to(scales, unknown.shape)
+    rows = zip(model.feature_names(), relevance, scales, strict=True)
+    return [
+        {"feature": name, "relevance": float(share), "length_scale": float(scale)}
+        for name, share, scale in rows
+    ]

@@ -1,4 +1,7 @@
-"""What several commands are told: a table, its target and what to do with columns."""
+"""Options that several commands share, and the values users can choose.
+
+Help and tab completion import this module, so it imports nothing slow.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,42 +11,66 @@ from typing import Any, TypeAlias
 
 import rich_click as click
 
-from relvec.cli.choices import TASKS, Choices
-from relvec.cli.exits import Problem
-from relvec.cli.headers import column_names
-from relvec.cli.places import is_table
+from relvec.cli.errors import CliError
+from relvec.cli.paths import column_names, is_table
 
-# Commands look for themselves, to say what to do.
+REGRESSION, CLASSIFICATION = "regression", "classification"
+KERNELS = ("auto", "matern32", "matern52", "rbf", "linear")
+MODELS = ("RVM", "LS-SVM", "SVM", "GP", "boosting")  # of compare
+LANGUAGES = ("onnx", "c", "python")  # of export
+DEMONSTRATIONS = ("diabetes", "wine")
+EVERY_STEP = 10  # verbosity that logs every step of a search, not every tenth
+# Commands check paths themselves, since their messages name a remedy.
 FILE: Any = click.Path(path_type=Path, readable=False)
 Option: TypeAlias = Callable[[Callable[..., None]], Callable[..., None]]
 
 
 @dataclass(frozen=True)
+class Choices:
+    """Options of a fit."""
+
+    task: str | None = None
+    kernel: str = "auto"
+    drop: tuple[str, ...] = ()
+    impute: bool = False
+    most_categories: int = 50
+    seed: int = 0
+    holdout: float = 0.2
+    max_seconds: float | None = None
+    verbose: int = 0
+
+
+@dataclass(frozen=True)
 class Source:
-    """A table in a file, and how to learn from it."""
+    """A table in a file, its target, and the options of a fit to it."""
 
     data: Path
     target: str
     choices: Choices
 
 
-def column_completed(
-    ctx: click.Context, param: click.Parameter, begun: str
+def complete_column(
+    ctx: click.Context, param: click.Parameter, incomplete: str
 ) -> list[str]:
-    """Names to complete a word with, of the table that was given before it."""
+    """Complete the name of a column of the table given earlier on the line."""
     del param
-    # Since the option has no value yet, click leaves all words as they are.
+    # The option has no value yet, so click leaves all words in ctx.args.
     words = (path for path in map(Path, ctx.args) if path.is_file())
     path = ctx.params.get("data") or next(filter(is_table, words), None)
     try:
         names = column_names(path) if path else []
-    except (Problem, OSError):
-        return []  # the command itself will say what is wrong
-    return [name for name in names if name.startswith(begun)]
+    except (CliError, OSError):
+        return []  # the command itself reports the problem
+    return [name for name in names if name.startswith(incomplete)]
+
+
+def output_option(text: str, **settings: Any) -> Option:
+    """Add ``--output``, the file to write."""
+    return click.option("-o", "--output", "path", type=FILE, help=text, **settings)
 
 
 def holdout_option(text: str) -> Option:
-    """Of all who split rows as ``relvec fit`` does."""
+    """Add ``--holdout``, the share of rows that are not fitted."""
     share = click.FloatRange(0, 1, max_open=True)
     return click.option(
         "--holdout", type=share, default=0.2, show_default=True, help=text
@@ -51,29 +78,29 @@ def holdout_option(text: str) -> Option:
 
 
 def seed_option(text: str) -> Option:
-    """Of all who draw."""
+    """Add ``--seed``."""
     seeds = click.IntRange(0, 2**32 - 1)
     return click.option("--seed", type=seeds, default=0, show_default=True, help=text)
 
 
-_OPTIONS: tuple[Option, ...] = (
+_SOURCE_OPTIONS: tuple[Option, ...] = (
     click.argument("data", type=FILE),
     click.option(
         "--target",
         required=True,
         help="Column to predict.",
-        shell_complete=column_completed,
+        shell_complete=complete_column,
     ),
     click.option(
         "--task",
-        type=click.Choice(TASKS),
+        type=click.Choice((REGRESSION, CLASSIFICATION)),
         help="What the target is; by default found from its values.",
     ),
     click.option(
         "--drop",
         multiple=True,
         help="Column to leave out; repeatable.",
-        shell_complete=column_completed,
+        shell_complete=complete_column,
     ),
     click.option(
         "--impute",
@@ -87,12 +114,12 @@ _OPTIONS: tuple[Option, ...] = (
         show_default=True,
         help="Most different texts of a column.",
     ),
-    seed_option("For whatever is drawn by chance."),
+    seed_option("Seed of all random draws."),
 )
 
 
 def with_source(command: Callable[..., None]) -> Callable[..., None]:
-    """A command that is given a Source."""
+    """Add the options of a table and its target; the command receives a Source."""
 
     @wraps(command)
     def inner(
@@ -110,4 +137,4 @@ def with_source(command: Callable[..., None]) -> Callable[..., None]:
         command(*args, source=Source(data, target, choices), **given)
 
     made: Callable[..., None] = inner
-    return reduce(lambda made, option: option(made), reversed(_OPTIONS), made)
+    return reduce(lambda made, option: option(made), reversed(_SOURCE_OPTIONS), made)

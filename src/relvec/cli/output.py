@@ -1,15 +1,12 @@
-"""What a command says: one document, for people or for machines, and progress.
-
-A document is a dictionary of plain values, of dictionaries and of lists of rows. As
-text each is a table, and ``remarks`` are notes; with ``--json`` it is printed as it is.
-"""
+"""What a command prints: results, notes and progress."""
 
 import json
 import logging
 import math
+import re
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import wraps
@@ -21,19 +18,87 @@ from rich.console import Console
 from rich.progress import (
     BarColumn,
     Progress,
+    ProgressColumn,
     SpinnerColumn,
+    Task,
     TaskProgressColumn,
     TextColumn,
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
 from rich.table import Table
+from rich.text import Text
 
-from relvec.cli.exits import one_line, printable
-from relvec.cli.progress import Left, Told
+from relvec.cli.errors import one_line, printable
 
+_STEP_LINE = re.compile(r"(\d+)> L = (\S+) .*\(nz = (\d+)\)")
+_ROWS_LINE = re.compile(r"design: \D*([\d,]+) rows")
 Document = Mapping[str, Any]
 _WIDTH = 120  # where the width of the reader is not known
+
+
+class TimeLeft(ProgressColumn):
+    """About how long it will take, once somebody has an idea; not when it is over."""
+
+    max_refresh = 0.5  # seconds
+
+    def render(self, task: Task) -> Text:
+        """Minutes and seconds."""
+        until = task.fields.get("until")
+        left = 0.0 if until is None else until - time.monotonic()
+        if left <= 0:
+            return Text("")
+        how = "about" if task.fields.get("known", True) else "at most"
+        return Text(f"{how} {clock_time(left)} left", style="progress.remaining")
+
+
+def clock_time(seconds: float) -> str:
+    """As a clock has it."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def time_left(taken: Iterable[list[float]], rounds: int) -> float | None:
+    """Of kinds of work that are each done so many times, from the times so far.
+
+    None while there is a kind of which nothing is known.
+    """
+    left = 0.0
+    for seconds in taken:
+        if not seconds:
+            return None
+        left += sum(seconds) / len(seconds) * (rounds - len(seconds))
+    return left
+
+
+class SearchProgress:
+    """Makes lines for people of the lines of a fit's log."""
+
+    def __init__(self) -> None:
+        self._scales = 0
+        self._rows = ""
+
+    def line(self, logged: str) -> str:
+        """What is going on; empty where a line says nothing of that."""
+        step, rows = _STEP_LINE.search(logged), _ROWS_LINE.search(logged)
+        if rows:
+            self._rows = f"{rows[1]} rows"
+            return self._joined("selecting vectors")
+        if step:
+            evidence = float(step[2])
+            return self._joined(
+                f"step {step[1]}", f"{step[3]} vectors", f"log evidence {evidence:,.0f}"
+            )
+        if logged.startswith("length scale"):
+            self._scales += 1
+            return self._joined("learning length scales")
+        return logged
+
+    def _joined(self, *words: str) -> str:
+        plural = "s" * (self._scales > 1)
+        tried = f"{self._scales} kernel{plural} tried" if self._scales else ""
+        return ", ".join(word for word in (self._rows, *words, tried) if word)
 
 
 def with_output(command: Callable[..., None]) -> Callable[..., None]:
@@ -93,26 +158,26 @@ class Output:
         Call it with what begins, and how many seconds that will take if it is known;
         ``at_most`` is what anything may take.
         """
-        columns = TextColumn("{task.description}"), TimeElapsedColumn(), Left()
+        columns = TextColumn("{task.description}"), TimeElapsedColumn(), TimeLeft()
         with self._progress(SpinnerColumn(), *columns) as progress:
             task = progress.add_task("", total=None)
-            now, told = what, Told()
+            now, told = what, SearchProgress()
 
             def begin(words: str, seconds: float | None = None) -> None:
                 nonlocal now, told
-                now, told = words, Told()
+                now, told = words, SearchProgress()
                 limits = [each for each in (seconds, at_most) if each is not None]
                 until = time.monotonic() + min(limits) if limits else None
                 left: dict[str, Any] = {"until": until, "known": seconds is not None}
-                progress.update(task, description=_shown(now), **left)
+                progress.update(task, description=_escape(now), **left)
 
             begin(what)
 
             def show(line: str) -> None:
-                text = f"{_shown(now)}  [dim]{_shown(told.line(line))}"
+                text = f"{_escape(now)}  [dim]{_escape(told.line(line))}"
                 progress.update(task, description=text)
 
-            handler = _Latest(show)
+            handler = _LogForwarder(show)
             logger = logging.getLogger("relvec")
             logger.addHandler(handler)
             try:
@@ -129,14 +194,14 @@ class Output:
             BarColumn(),
             TextColumn("{task.completed:.0f} of {task.total:.0f}"),
             TimeElapsedColumn(),
-            Left(),
+            TimeLeft(),
         )
         with self._progress(*columns) as progress:
             task = progress.add_task("", total=total, until=None)
 
             def tell(what: str, done: int, left: float | None = None) -> None:
                 until = None if left is None else time.monotonic() + left
-                words = _shown(what)
+                words = _escape(what)
                 progress.update(task, description=words, completed=done, until=until)
 
             yield tell
@@ -154,7 +219,7 @@ class Output:
             task = progress.add_task("", total=1.0)
 
             def tell(what: str, done: float) -> None:
-                progress.update(task, description=_shown(what), completed=done)
+                progress.update(task, description=_escape(what), completed=done)
 
             yield tell
 
@@ -165,7 +230,7 @@ class Output:
         )
 
 
-class _Latest(logging.Handler):
+class _LogForwarder(logging.Handler):
     """Passes the lines of a log on."""
 
     def __init__(self, tell: Callable[[str], None]) -> None:
@@ -190,12 +255,12 @@ def _tables(document: Document) -> Iterator[Table]:
         if not _is_large(value) and name != "remarks"
     }
     if single:
-        yield _pairs(None, single)
+        yield _pair_table(None, single)
     for name, value in document.items():
         if isinstance(value, Mapping):
-            yield _pairs(name, value)
+            yield _pair_table(name, value)
         elif _is_large(value):
-            yield _rows(name, value)
+            yield _row_table(name, value)
 
 
 def _is_large(value: Any) -> bool:
@@ -203,7 +268,7 @@ def _is_large(value: Any) -> bool:
     return rows or isinstance(value, Mapping)
 
 
-def _pairs(title: str | None, values: Document) -> Table:
+def _pair_table(title: str | None, values: Document) -> Table:
     heading = None if title is None else _label(title)
     table = Table(show_header=False, title=heading, title_justify="left")
     for name, value in values.items():
@@ -211,7 +276,7 @@ def _pairs(title: str | None, values: Document) -> Table:
     return table
 
 
-def _rows(title: str, rows: list[Document]) -> Table:
+def _row_table(title: str, rows: list[Document]) -> Table:
     table = Table(title=_label(title), title_justify="left")
     for name, value in rows[0].items():
         side: Any = "right" if isinstance(value, int | float) else "left"
@@ -221,13 +286,13 @@ def _rows(title: str, rows: list[Document]) -> Table:
     return table
 
 
-def _shown(text: str) -> str:
+def _escape(text: str) -> str:
     """As it is: nothing of it is markup, and nothing a command to the terminal."""
     return markup.escape(printable(text))
 
 
 def _label(name: str) -> str:
-    return _shown(name.replace("_", " "))
+    return _escape(name.replace("_", " "))
 
 
 def _cell(value: Any) -> str:
@@ -244,7 +309,7 @@ def _cell(value: Any) -> str:
         return f"{value:,}"
     if isinstance(value, list):
         return ", ".join(map(_cell, value)) or "–"
-    return _shown(str(value))
+    return _escape(str(value))
 
 
 def _plain(value: Any) -> Any:

@@ -9,14 +9,20 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from relvec.cli.blocks import Rows, TableFile, opened_table, typed
-from relvec.cli.categories import of_one_dictionary
-from relvec.cli.exits import Problem, listed
+from relvec.cli.errors import CliError, listed
 from relvec.cli.models import Model, loaded
 from relvec.cli.output import Output
-from relvec.cli.places import ARROW, CSV, FEATHER, PACKED, check_writable, ending
-from relvec.cli.tables import no_rows
-from relvec.cli.writing import harmless, writing
+from relvec.cli.paths import ARROW, CSV, CSV_GZ, FEATHER, check_writable, ending
+from relvec.cli.tables import (
+    Rows,
+    TableFile,
+    escape_formula,
+    no_rows_error,
+    open_table,
+    typed,
+    unify_categories,
+    writing,
+)
 from relvec.report.scores import predicted
 
 _AT_ONCE = 10_000  # rows, of which products with all vectors are held
@@ -35,17 +41,17 @@ def predict_to_file(
     """Write predictions, and say what came of it."""
     check_writable(path, model, data)
     ending(path)
-    found, table = loaded(model), opened_table(data)
+    found, table = loaded(model), open_table(data)
     columns = found.columns_of(table.names)
     added = _added(found, prefix)
-    marked = _marked(found.labels) if ending(path) in {CSV, PACKED} else []
+    marked = _marked(found.labels) if ending(path) in {CSV, CSV_GZ} else []
     if not only:
         _check_free(table, added)
     with output.share() as tell:
         look = partial(tell, f"Looking at columns of {data.name}")
         keep = _keeping(table, path, look, only=only)
     frame_of = table.frames(columns.numbers)
-    unknown = Unknown()
+    unknown = UnknownTexts()
     count = 0
     with output.share() as tell, writing(path) as write:
         for rows in table.rows():
@@ -54,11 +60,11 @@ def predict_to_file(
             count += len(rows.kept)
             new = _predictions(found, X)
             if marked:
-                new[0] = new[0].map(harmless)  # the classes
+                new[0] = new[0].map(escape_formula)  # the classes
             write(_joined(keep(rows), new, added))
             tell(f"Predicting  {count:,} rows", rows.done)
         if not count:
-            raise no_rows(data)
+            raise no_rows_error(data)
     return {
         "predictions": str(path),
         "rows": count,
@@ -69,7 +75,7 @@ def predict_to_file(
 
 def _marked(labels: list[Any]) -> list[str]:
     """A remark, if labels are written otherwise than they are."""
-    marked = [label for label in labels if harmless(label) != label]
+    marked = [label for label in labels if escape_formula(label) != label]
     if not marked:
         return []
     return [
@@ -94,7 +100,7 @@ def _added(model: Model, prefix: str) -> list[str]:
 def _check_free(table: TableFile, added: list[str]) -> None:
     taken = [name for name in added if name in table.names]
     if taken:
-        raise Problem(
+        raise CliError(
             f"{table.path} has a column {listed(map(repr, taken))} already: give the "
             "new ones other names with --prefix, or leave the old ones out with --only"
         )
@@ -107,11 +113,11 @@ def _keeping(
     if only:
         return lambda rows: None
     kind = ending(path)
-    if table.is_text and kind not in {CSV, PACKED}:
+    if table.is_text and kind not in {CSV, CSV_GZ}:
         kinds = table.kinds(look)
         return lambda rows: typed(rows.kept, kinds)
     if kind in {ARROW, FEATHER}:
-        return of_one_dictionary(table, look)
+        return unify_categories(table, look)
     return lambda rows: rows.kept
 
 
@@ -139,7 +145,7 @@ def _joined(kept: pa.Table | None, new: pd.DataFrame, names: list[str]) -> pa.Ta
     return kept
 
 
-class Unknown:
+class UnknownTexts:
     """Texts that a model never saw, by column; not all if there are very many."""
 
     def __init__(self) -> None:

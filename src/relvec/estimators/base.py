@@ -27,6 +27,7 @@ from relvec.estimators.validation import (
 from relvec.evidence import Deadline, Limits, Solver, as_solver
 from relvec.kernel_search import (
     Adaptive,
+    KernelFamily,
     Learning,
     LengthScales,
     as_learning,
@@ -54,8 +55,8 @@ from relvec.parameters import (
     check_positive,
 )
 from relvec.partition import (
-    RowsElsewhere,
-    Survey,
+    DatasetSummary,
+    DistributedRows,
     as_partition,
     check_partition,
     check_size,
@@ -139,8 +140,9 @@ class SparseKernelModel(KernelModel):
     @property
     def _learning(self) -> Learning | None:
         """What is learned of the kernel; its width where nothing else is asked for."""
-        asked = as_learning(self.kernel_learning, self.kernel)
-        return LengthScales() if asked is None and self._learns_width else asked
+        if not self._learns_width:
+            return as_learning(self.kernel_learning, self.kernel)
+        return KernelFamily() if self._kernel_choice.learns_family else LengthScales()
 
     @property
     def _learns_width(self) -> bool:
@@ -162,7 +164,7 @@ class SparseKernelModel(KernelModel):
         """Whether rows stay where they are, and sums over them are all that comes."""
         return is_elsewhere(X) or (is_row_blocks(X) and self.partition is not None)
 
-    def _surveyed(self, X: RowBlocks, *others: Any, classes: bool) -> Survey:
+    def _surveyed(self, X: RowBlocks, *others: Any, classes: bool) -> DatasetSummary:
         """A first look at such rows, nothing else of which is kept."""
         check_nothing_beside(*others)
         self._check_partition(self.partition or "sample")
@@ -173,12 +175,12 @@ class SparseKernelModel(KernelModel):
                 "only sums are known: leave it out"
             )
         note_features(self, X.n_features, X.feature_names)
-        return Survey.of(X, classes=classes)
+        return DatasetSummary.of(X, classes=classes)
 
     def _fitted_elsewhere(
         self,
         blocks: RowBlocks,
-        survey: Survey,
+        summary: DatasetSummary,
         family: Family,
         deadline: Deadline,
         monitor: Monitor,
@@ -186,10 +188,10 @@ class SparseKernelModel(KernelModel):
         """The model of rows that stay where they are."""
         size, own = self.partition_size, isinstance(self.candidates, Integral)
         if not isinstance(size, str):
-            check_size(size, survey.n_counted, family.labels)
-        source = RowsElsewhere.of(
+            check_size(size, summary.n_counted, family.labels)
+        source = DistributedRows.of(
             blocks,
-            survey,
+            summary,
             family,
             n_drawn=max(MOST_CANDIDATES, 0 if isinstance(size, str) else size),
             candidates=int(self.candidates) if own else None,

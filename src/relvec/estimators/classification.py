@@ -55,9 +55,9 @@ class RVC(ClassPredictions):
 
     Parameters
     ----------
-    kernel : {"rbf", "laplacian", "linear", "poly", "polynomial", "sigmoid", "cosine", \
-"chi2", "additive_chi2", "precomputed"}, callable, list or dict of these, or None, \
-default="rbf"
+    kernel : {"rbf", "auto", "laplacian", "linear", "poly", "polynomial", "sigmoid", \
+"cosine", "chi2", "additive_chi2", "precomputed"}, callable, list or dict of these, or \
+None, default="rbf"
         The kernel, as in :class:`RVR`; with None it is sparse logistic regression. A
         dict gives every classifier of "ovr" and "ovo" its own: by class label, or by
         pair of labels in the order of ``classes_``.
@@ -301,7 +301,7 @@ warm_start, memory_budget, random_state, verbose : object
         labels = survey.labels
         check_several(labels, self)
         family = class_family(self.multi_class, labels)
-        if family.coupled or family.likelihood.matching is not None:
+        if family.coupled or family.likelihood.ep is not None:
             raise ValueError(
                 "a posterior other than 'mode' needs all rows in memory: leave it out"
             )
@@ -330,7 +330,9 @@ warm_start, memory_budget, random_state, verbose : object
         if self._learns_width:
             # One width for all, which all classes together have taught.
             family = class_family("mrvm1", labels)
-            learned = proposed_kernels(spec, family.encoded(rows, classes))
+            learned = proposed_kernels(
+                self._learning, spec, family.encoded(rows, classes)
+            )
             kernels = [learned] * len(kernels)
             fit_one = partial(fit_with_learned, self._fit_function(None))
         return fit_pairwise(

@@ -180,7 +180,7 @@ class IncrementalModel(SparseKernelModel):
             return self._kernel_choice.resolve(rows)
         family = Regression(self.noise_variance, centred=bool(self.fit_intercept))
         spec = self._specification(rows, family, Deadline.after(None))
-        return proposed_kernels(spec, family.encoded(rows, y))
+        return proposed_kernels(self._learning, spec, family.encoded(rows, y))
 
     def _of_accumulated(self, deadline: Deadline) -> Specification:
         return Specification(

@@ -79,6 +79,7 @@ _NAMED: dict[str, Callable[["KernelChoice", float], Any]] = {
     "cosine": lambda choice, gamma: Pairwise("cosine", gamma),
 }
 _NAMED["polynomial"] = _NAMED["poly"]
+_NAMED["auto"] = _NAMED["rbf"]  # where the family is not learned
 _WITHOUT_GAMMA = {"linear", "cosine", "additive_chi2"}
 KERNEL_NAMES = (*_NAMED, "precomputed")
 _RULES = ("learn", "scale", "auto")  # by which gamma follows from the data
@@ -156,8 +157,13 @@ class KernelChoice:
     @property
     def learns(self) -> bool:
         """Whether the width of the kernel is to be learned."""
-        by_name = isinstance(self.kernel, str) and self.kernel == "rbf"
+        by_name = isinstance(self.kernel, str) and self.kernel in ("rbf", "auto")
         return by_name and isinstance(self.gamma, str) and self.gamma == "learn"
+
+    @property
+    def learns_family(self) -> bool:
+        """Whether the family of the kernel is to be learned with its width."""
+        return self.learns and self.kernel == "auto"
 
     def resolve(self, rows: TrainingRows) -> tuple[Kernel, ...]:
         """The kernels themselves, with what ``gamma`` means for these data."""
@@ -173,7 +179,7 @@ class KernelChoice:
             gamma = 1.0 if kernel in _WITHOUT_GAMMA else self.gamma_for(rows)
             found = _NAMED[kernel](self, gamma)
             # The values of a Gaussian need not be looked at.
-            return found if kernel == "rbf" else Checked(found)
+            return found if isinstance(found, Gaussian) else Checked(found)
         if hasattr(kernel, "get_params"):
             # A model stays as it is when the kernel's parameters are set anew.
             kernel = clone(kernel)

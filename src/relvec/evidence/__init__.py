@@ -2,36 +2,36 @@
 
 from relvec.evidence.base import (
     Callback,
+    Deadline,
     EvidenceFit,
+    Hyperprior,
     Problem,
     Snapshot,
     Status,
+    WarmStart,
     largest_predictor,
 )
-from relvec.evidence.deadline import Deadline
-from relvec.evidence.each_weight import PrecisionOfEach
-from relvec.evidence.hyperprior import Hyperprior
-from relvec.evidence.maximise import Limits, maximise
-from relvec.evidence.mrvm1 import PublishedMrvm1
-from relvec.evidence.mrvm2 import Mrvm2
-from relvec.evidence.polished import Polished
-from relvec.evidence.reweighting import settled
+from relvec.evidence.fixed_point import EM, MacKay, Variational
+from relvec.evidence.maximise import Continued, Limits, maximise
+from relvec.evidence.multiclass import Mrvm2, PrecisionOfEach, PublishedMrvm1
 from relvec.evidence.sequential import Sequential
-from relvec.evidence.solver import Search, Solver
 from relvec.evidence.solvers import (
     BottomUp,
     HeldPrior,
+    Solver,
+    SolverContext,
     TopDown,
     as_solver,
     check_noise_settings,
+    settled,
     solved,
 )
-from relvec.evidence.updates import EM, MacKay, Variational
 
 __all__ = [
     "EM",
     "BottomUp",
     "Callback",
+    "Continued",
     "Deadline",
     "EvidenceFit",
     "HeldPrior",
@@ -39,17 +39,17 @@ __all__ = [
     "Limits",
     "MacKay",
     "Mrvm2",
-    "Polished",
     "PrecisionOfEach",
     "Problem",
     "PublishedMrvm1",
-    "Search",
     "Sequential",
     "Snapshot",
     "Solver",
+    "SolverContext",
     "Status",
     "TopDown",
     "Variational",
+    "WarmStart",
     "as_solver",
     "check_noise_settings",
     "largest_predictor",

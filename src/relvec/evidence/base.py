@@ -1,24 +1,199 @@
 """The values every maximiser of the evidence shares: problem, outcome, protocol."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from enum import Enum
-from typing import Protocol, TypeVar
+from time import perf_counter
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
 from relvec.design import DesignMatrix
-from relvec.evidence.hyperprior import FLAT, Hyperprior
 from relvec.likelihoods import Likelihood, PseudoObservations
+from relvec.parameters import check_not_negative
+from relvec.parametric import Parametric
 from relvec.posterior import Posterior
 from relvec.precision import TINY
 from relvec.typing import AnyArray, Array, Indices
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Hyperprior(Parametric):
+    """Gamma hyperpriors in the units of the data; flat by default.
+
+    Parameters
+    ----------
+    a, b : float, default=0.0
+        Shape and rate of the precision α of every weight's prior.
+    c, d : float, default=0.0
+        Shape and rate of the precision of the noise.
+
+    Examples
+    --------
+    >>> from relvec import RVR, Hyperprior, TopDown
+    >>> from relvec.data import noisy_sinc
+    >>> X, y = noisy_sinc(50, seed=0)
+    >>> noise = Hyperprior(c=50.0, d=50.0 * 0.1**2)  # a deviation of about 0.1
+    >>> model = RVR(gamma=1 / 9, solver=TopDown(hyperprior=noise)).fit(X, y)
+    >>> round(model.noise_variance_**0.5, 1)
+    0.1
+    """
+
+    a: float = 0.0
+    b: float = 0.0
+    c: float = 0.0
+    d: float = 0.0
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            check_not_negative(f"hyperprior's {each.name}", getattr(self, each.name))
+
+    @property
+    def informative(self) -> bool:
+        """Whether it says anything."""
+        return any((self.a, self.b, self.c, self.d))
+
+    def log_density(self, alpha: Array, beta: Array) -> float:
+        """What it adds to the log evidence, without constants (thesis 2.5.9).
+
+        Σᵢ (a log αᵢ − b αᵢ) + c log β − d β, as the search is over logarithms.
+        """
+        weights = np.sum(self.a * np.log(alpha) - self.b * alpha)
+        if not (self.c or self.d):
+            return float(weights)
+        return float(weights + np.sum(self.c * np.log(beta) - self.d * beta))
+
+
+FLAT = Hyperprior()
+
+
+def as_hyperprior(value: Any) -> Hyperprior:
+    """What a user means by ``hyperprior``: None, a Hyperprior or its four numbers."""
+    if value is None or isinstance(value, Hyperprior):
+        return value or FLAT
+    try:
+        return Hyperprior(*value)
+    except TypeError:
+        raise ValueError(
+            "hyperprior must be None, a Hyperprior or its four numbers (a, b, c, d); "
+            f"got {value!r}"
+        ) from None
+
+
+Result = TypeVar("Result")
+
+# Seconds, and share of the time asked for, in which a model becomes a fit after the
+# search has ended: the larger of the two.
+_GRACE, _GRACE_SHARE = 0.5, 0.1
+
+
+@dataclass(frozen=True)
+class Deadline:
+    """A moment on the process's own clock; never by default.
+
+    The search ends there. What it has found is made a model in the ``grace`` after it.
+    """
+
+    at: float = np.inf
+    grace: float = 0.0  # seconds
+
+    @classmethod
+    def after(cls, seconds: float | None) -> "Deadline":
+        """So many seconds from now; None is never."""
+        if seconds is None:
+            return cls()
+        return _from_now(seconds, max(_GRACE, _GRACE_SHARE * seconds))
+
+    def __reduce__(self) -> Any:
+        # Another process or machine has a clock of its own.
+        left = self.left if self.limited else np.inf
+        return _from_now, (left, self.grace)
+
+    @property
+    def left(self) -> float:
+        """Seconds until then; negative after it."""
+        return self.at - perf_counter()
+
+    @property
+    def passed(self) -> bool:
+        """Whether it is over."""
+        return perf_counter() >= self.at
+
+    @property
+    def limited(self) -> bool:
+        """Whether there is one at all."""
+        return bool(np.isfinite(self.at))
+
+    @property
+    def end(self) -> "Deadline":
+        """When all that follows the search has to be over, too."""
+        return Deadline(self.at + self.grace)
+
+    def share(self, parts: int) -> "Deadline":
+        """The end of the first of so many equal parts of the time left."""
+        now = perf_counter()
+        left = max(self.at - now, 0.0)
+        return Deadline(now + left / parts, self.grace / parts)
+
+    def in_time(
+        self,
+        work: Callable[[int], Result],
+        most: int,
+        fewest: int,
+        cost: Callable[[Array], Array] = np.asarray,
+    ) -> Result:
+        """What ``work`` makes of as many rows or functions as there is time for.
+
+        The fewest come first, and the time that these take tells how many more there
+        is time for, in proportion to what so many ``cost``. Without a deadline it is
+        all of them at once.
+        """
+        if not self.limited or most <= 2 * fewest:
+            return work(most)
+        begun = perf_counter()
+        found = work(fewest)
+        ratio = self.left / max(perf_counter() - begun, np.finfo(float).tiny)
+        sizes = np.arange(2 * fewest, most + 1)
+        costs = cost(sizes.astype(np.float64))
+        limit = ratio * cost(np.array([1.0 * fewest]))[0]
+        count = np.searchsorted(costs, limit, side="right")
+        return work(int(sizes[count - 1])) if count else found
+
+
+def _from_now(seconds: float, grace: float) -> Deadline:
+    return Deadline(perf_counter() + seconds, grace)
+
+
+NEVER = Deadline()
+
 
 # Of the observations on weights: the noise is estimated from what is left.
 _NEARLY_ALL = 0.9
 # Of a posterior at its mode, and of one that matches moments: ``largest_predictor``.
 _LARGEST_AT_MODE, _LARGEST_MATCHED = 1e4, 1e2
 _MOST_VISITS = 10.0  # of a row, by algorithms that take so many steps for each
+
+
+@dataclass(frozen=True)
+class WarmStart:
+    """What a search begins with, for all functions of a dictionary."""
+
+    # (M,) α in the user's units: infinite for a function that is not in the model, nan
+    # where the solver is to decide. (outputs, M) for a solver with an α for each
+    # output; None for an empty model, or for what the solver begins with.
+    precision: Array | None = None
+    # (outputs, M) weights from which the mode is searched for, of functions as they are
+    # and in the units of y; None: from zero.
+    weights: Array | None = None
+    steps: int = 0  # of the search that this one goes on with
+
+    def subset(self, columns: Indices) -> "WarmStart":
+        """For some of the functions."""
+        precision, weights = (
+            None if one is None else one[..., columns]
+            for one in (self.precision, self.weights)
+        )
+        return WarmStart(precision, weights, self.steps)
 
 
 @dataclass(frozen=True)
@@ -31,14 +206,7 @@ class Problem:
     sample_weight: Array  # (N,) repetitions
     bias: int | None = None  # a column that does not count as a vector
     hyperprior: Hyperprior = field(default_factory=lambda: FLAT)  # in the user's units
-    # (M,) α to start from, in the user's units: infinite for a function that is not in
-    # the model, nan where the solver is to decide. (outputs, M) for a solver with an α
-    # for each output.
-    start: Array | None = None
-    # (outputs, M) weights from which the mode is searched for, of functions as they are
-    # and in the units of y; none: from zero.
-    start_weights: Array | None = None
-    steps_before: int = 0  # of the search that this one goes on with
+    start: WarmStart = WarmStart()
     scale: float = 1.0  # the user's targets are so many times these
     # (M,) the largest prior standard deviation of each weight, in the user's units.
     max_prior_std: Array | None = None
@@ -47,7 +215,6 @@ class Problem:
     max_predictor_std: float | None = None
     # (M,) the row that each function is centred on, -1 for none; None if none is.
     centre_rows: Indices | None = None
-    n_distinct: int | None = None  # rows that differ; as many as functions if unknown
     coupled: bool = False  # whether the posterior is to be one of all outputs together
     # Nats of each observation that log densities have besides: where weights are not
     # repetitions but relative precisions, these have a part in them.
@@ -85,11 +252,40 @@ class Problem:
 
     @property
     def start_precision(self) -> Array | None:
-        """``start`` in the units of the engine."""
-        if self.start is None:
+        """α to begin with, in the units of the engine."""
+        if self.start.precision is None:
             return None
         with np.errstate(divide="ignore", invalid="ignore"):
-            return self.start / self.precision_units
+            return self.start.precision / self.precision_units
+
+    def start_weights(self, active: Indices) -> Array:
+        """(K, n) of some columns, in the units of the engine."""
+        weights = self.start.weights
+        if weights is None:
+            return np.zeros((self.y.shape[1], len(active)))
+        return weights[:, active] * self.design.column_norms[active]
+
+    @property
+    def initial(self) -> tuple[Indices, Array, Array]:
+        """Columns of the model that the search begins with, their α and weights."""
+        start, active = self.start_precision, np.empty(0, dtype=np.intp)
+        alpha = np.empty(0)
+        if start is not None:
+            active = np.flatnonzero(np.isfinite(np.atleast_2d(start)).all(axis=0))
+            alpha = self.allowed(active, start[..., active])
+        return active, alpha, self.start_weights(active)
+
+    def resumed(self, model: "Model") -> "Problem":
+        """The problem of a search that goes on from a model of this one."""
+        active, n_basis = model.active, self.design.shape[1]
+        precision = np.full(n_basis, np.inf)
+        precision[active] = model.prior_precision * self.precision_units[active]
+        norms = self.design.column_norms[active]
+        weights = np.zeros((len(model.mean), n_basis))
+        # A column that vanishes has no norm, and its weight no meaning.
+        weights[:, active] = model.mean / np.where(norms > 0, norms, np.inf)
+        start = WarmStart(precision, weights)
+        return replace(self, likelihood=model.likelihood, start=start)
 
     @property
     def least_precision(self) -> Array | None:
@@ -224,44 +420,36 @@ class EvidenceFit:
         return np.asarray(alpha[0] * self.likelihood.scale[0] ** 2)
 
 
-class Model(Protocol):
-    """What the driver reads from the model that a search has come to."""
+@dataclass(frozen=True)
+class Model:
+    """The model that a search has come to."""
 
-    @property
-    def likelihood(self) -> Likelihood:
-        """With the parameters reached."""
-
-    @property
-    def log_evidence(self) -> float:
-        """Of the model, or what is maximised in its place."""
-
-    @property
-    def log_hyperprior(self) -> float:
-        """What of it is not log evidence."""
+    likelihood: Likelihood  # with the parameters reached
+    observations: PseudoObservations  # what the data are to the model
+    posterior: Posterior
+    log_evidence: float  # or what is maximised in its place
+    # What of it is not log evidence.
+    log_hyperprior: float = field(default=0.0, kw_only=True)
 
     @property
     def active(self) -> Indices:
         """Columns in the model."""
+        return self.posterior.active
 
     @property
     def prior_precision(self) -> Array:
         """α of the active columns."""
+        return self.posterior.prior_precision
 
     @property
     def mean(self) -> Array:
         """Posterior mean of their weights (K, n)."""
+        return self.posterior.mean
 
     @property
     def effective_parameters(self) -> Array:
         """Σγ per output."""
-
-    @property
-    def observations(self) -> PseudoObservations:
-        """What the data are to the model."""
-
-    @property
-    def log_determinant(self) -> float:
-        """log |I + A^(-1/2)ΦᵀBΦA^(-1/2)|, summed over outputs."""
+        return self.posterior.effective_parameters
 
 
 class State(Protocol):
@@ -308,7 +496,7 @@ def largest_predictor(likelihood: Likelihood) -> float:
     (docs/theory/sequential.md has figures). Moments that are matched have a smaller
     one, without which no posterior is found.
     """
-    return _LARGEST_AT_MODE if likelihood.matching is None else _LARGEST_MATCHED
+    return _LARGEST_AT_MODE if likelihood.ep is None else _LARGEST_MATCHED
 
 
 def interpolates(problem: Problem, model: Model) -> bool:
@@ -316,11 +504,3 @@ def interpolates(problem: Problem, model: Model) -> bool:
     estimated = model.likelihood.parameter_ceiling is not None
     spent = np.max(model.effective_parameters, initial=0.0)
     return bool(estimated and spent > _NEARLY_ALL * problem.sample_weight.sum())
-
-
-def started(problem: Problem) -> tuple[Indices, Array]:
-    """Columns of the model that a problem begins with, and their α."""
-    if problem.start_precision is None:
-        return np.empty(0, dtype=np.intp), np.empty(0)
-    active = np.flatnonzero(np.isfinite(problem.start_precision))
-    return active, problem.allowed(active, problem.start_precision[active])

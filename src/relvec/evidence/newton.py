@@ -21,8 +21,9 @@ from scipy.linalg import lapack
 
 from relvec.blockwise import check_time
 from relvec.evidence.moments import ColumnMoments, Solution
+from relvec.linalg import cholesky, solve_lower
 from relvec.precision import NEWTON_SLACK
-from relvec.typing import Array, Indices
+from relvec.typing import AnyArray, Array, Indices
 
 _LONGEST_STEP = 3.0  # in log α: a factor of 20, beyond which no expansion reaches
 _LEAST_CURVATURE = 1e-8  # along flat directions, whose steps are cut anyway
@@ -98,24 +99,24 @@ def ascend(
     state = state.at(prior_precision, noise_precision, solution)
     for number in range(most):
         check_time()
-        state = _without_idle(state, price)
+        state = _without_idle(state)
         if len(state.chosen) == 0 and ceiling is None:
             return replace(state, converged=True)
         step, concave = _step(state, _DAMPING * _LESS_DAMPED**number)
         after = _uphill(state, step)
-        if after is None:
-            return replace(state, converged=True)
-        state = after
-        if concave and np.abs(step).max(initial=0.0) < tol:
-            return replace(state, converged=True)
+        state, ended = after or state, after is None
+        if ended or (concave and np.abs(step).max(initial=0.0) < tol):
+            lighter = _without_cheap(state, price)
+            if lighter is state:
+                return replace(state, converged=True)
+            state = lighter
     return state
 
 
-def _without_idle(state: Ascent, price: float) -> Ascent:
-    """Without functions whose evidence has no maximum at a finite α, or not worth it.
+def _without_idle(state: Ascent) -> Ascent:
+    """Without functions whose evidence has no maximum at a finite α.
 
-    q² ≤ s, in these variables m² ≤ p(1 − p), summed over outputs; all of them at once
-    if that does not cost evidence, otherwise the one whose deletion gains most.
+    These have q² ≤ s, in these variables m² ≤ p(1 − p), summed over outputs.
     """
     p = state.solution.shrinkage.diagonal(axis1=1, axis2=2)
     squares = state.solution.scaled_mean**2
@@ -123,21 +124,49 @@ def _without_idle(state: Ascent, price: float) -> Ascent:
         idle = squares[0] <= p[0] * (1 - p[0])
     else:
         idle = ((squares / p + p - 1) / p).sum(axis=0) <= 0
-    if not price and not idle.any():
+    return _without(state, idle, 0.0) if idle.any() else state
+
+
+def _without_cheap(state: Ascent, price: float) -> Ascent:
+    """Without functions that are worth less than a price."""
+    return _without(state, _gains_alone(state) > -price, price) if price else state
+
+
+def _without(state: Ascent, leaving: AnyArray, price: float) -> Ascent:
+    """Without as many of some functions as together gain most.
+
+    They leave in the order of what each gains by leaving alone. A function that leaves
+    saves its price.
+    """
+    places = np.flatnonzero(leaving)
+    places = places[np.argsort(-_gains_alone(state)[places], kind="stable")]
+    gain = np.cumsum(_gains_in_turn(state.solution, places) + price)
+    if gain.max(initial=-np.inf) < 0:
         return state
-    gain = -0.5 * (squares / p + np.log(p)).sum(axis=0)  # eq. 37
-    if price:
-        idle = idle | (gain > -price)
-        if not idle.any():
-            return state
-    best = np.zeros_like(idle)
-    best[np.argmax(np.where(idle, gain, -np.inf))] = True
-    for leaving in (idle, best):
-        lighter = _restricted(state, np.flatnonzero(~leaving))
-        least = state.solution.log_evidence - price * np.count_nonzero(leaving)
-        if lighter.solution.log_evidence >= least:
-            return lighter
-    return state
+    stay = np.ones(len(leaving), dtype=bool)
+    stay[places[: gain.argmax() + 1]] = False
+    lighter = _restricted(state, np.flatnonzero(stay))
+    least = state.solution.log_evidence - price * np.count_nonzero(~stay)
+    return lighter if lighter.solution.log_evidence >= least else state
+
+
+def _gains_alone(state: Ascent) -> Array:
+    """What each function (n,) gains by leaving, the noise held: (37)."""
+    p = state.solution.shrinkage.diagonal(axis1=1, axis2=2)
+    gains = -0.5 * (state.solution.scaled_mean**2 / p + np.log(p)).sum(axis=0)
+    return np.asarray(gains)
+
+
+def _gains_in_turn(solution: Solution, places: Indices) -> Array:
+    """What each function gains by leaving after those before it, the noise held.
+
+    Functions l take ½(mₗᵀPₗₗ⁻¹mₗ + log|Pₗₗ|) with them, which the rows of Cholesky's
+    factor of Pₗₗ divide between them.
+    """
+    factor = cholesky(solution.shrinkage[:, places[:, None], places])
+    half = solve_lower(factor, solution.scaled_mean[:, places, None])[:, :, 0]
+    size = np.log(factor.diagonal(axis1=1, axis2=2)) * (len(half) / len(factor))
+    return np.asarray(-0.5 * (half**2).sum(axis=0) - size.sum(axis=0))
 
 
 def _restricted(state: Ascent, stay: Indices) -> Ascent:

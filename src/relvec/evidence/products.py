@@ -28,17 +28,17 @@ from relvec.evidence.coordinates import Coordinates
 from relvec.evidence.moments import (
     ColumnMoments,
     Moments,
+    NoiseUnits,
     combined_by_output,
 )
 from relvec.evidence.newton import Ascent
-from relvec.evidence.noise_units import NoiseUnits
-from relvec.evidence.selection import addition_gain, best_precision
 from relvec.likelihoods import PseudoObservations
 from relvec.linalg import Reflections, cholesky, rotated, solve_lower, upper_factor
 from relvec.precision import (
     DIFFERENCE_LIMIT,
     LEAST_PRIOR_SHARE,
     LEAST_SHARE,
+    TIE,
     dependent_share,
 )
 from relvec.typing import Array, Indices
@@ -50,6 +50,7 @@ _FEW_COLUMNS = 640
 _AMPLE = 0.01
 # Of the length of a column, what a basis has of it but for rounding.
 _DEPENDENT = 1e-15
+_MAX_NEWTON = 30  # of steps up to two in log α, hence 26 decades
 
 
 @dataclass(frozen=True)
@@ -118,15 +119,26 @@ class Gram(Products):
 
     def __init__(self, problem: Problem, seen: PseudoObservations) -> None:
         super().__init__(problem, seen)
-        self.squared_norms, self.target = self.design.project(
-            seen.row_weights, seen.target
-        )
         self.target_squares = np.sum(seen.row_weights * seen.target**2, axis=0)
         n_basis = self.design.shape[1]
         self._place = np.full(n_basis, -1)
         self._rows = np.empty((seen.row_weights.shape[1], 0, n_basis))
         if problem.likelihood.conjugate and n_basis <= _FEW_COLUMNS:
             self._know(np.arange(n_basis))
+
+    @cached_property
+    def _projected(self) -> tuple[Array, Array]:
+        return self.design.project(self.seen.row_weights, self.seen.target)
+
+    @property
+    def squared_norms(self) -> Array:
+        """diag(ΦᵀWΦ) of all columns."""
+        return self._projected[0]
+
+    @property
+    def target(self) -> Array:
+        """ΦᵀWt̂ of all columns."""
+        return self._projected[1]
 
     @cached_property
     def orthonormal(self) -> "Orthonormal | None":
@@ -231,17 +243,90 @@ def _given_model(
     )
 
 
-def best_additions(problem: Problem, stats: CandidateStatistics) -> tuple[Array, Array]:
+def gains_beside(
+    active: Indices,
+    prior_precision: Array,
+    noise_precision: Array,
+    products: tuple[Array, Array, Array],
+    least_precision: Array | None = None,
+) -> Array:
+    """What each function gains beside a model, by the products that ``beside`` has."""
+    stats = _given_model(active, prior_precision, noise_precision, products)
+    return best_additions(stats, least_precision)[1]
+
+
+def best_additions(
+    stats: CandidateStatistics, least_precision: Array | None
+) -> tuple[Array, Array]:
     """The best α of every function that joins alone, and what it gains."""
     usable = (stats.least_sparsity < stats.sparsity).all(axis=0)
     S = np.where(usable, stats.sparsity, 1.0)
     Q = np.where(usable, stats.quality, 0.0)
-    precision = best_precision(S, Q)
-    least = np.full(len(precision), LEAST_PRIOR_SHARE * stats.noise_precision.max())
-    if problem.least_precision is not None:
-        least = np.maximum(least, problem.least_precision)
-    precision = np.maximum(precision, least)
+    precision = np.maximum(best_precision(S, Q), least_allowed(stats, least_precision))
     return precision, addition_gain(precision, S, Q)
+
+
+def least_allowed(stats: CandidateStatistics, least_precision: Array | None) -> Array:
+    """(M,) that rounding bears of α, or more if that is asked for."""
+    borne = LEAST_PRIOR_SHARE * stats.noise_precision.max()
+    if least_precision is None:
+        return np.full(stats.sparsity.shape[1], borne)
+    return np.maximum(least_precision, borne)
+
+
+def best_precision(sparsity_out: Array, quality_out: Array) -> Array:
+    """argmax ℓ(α) per column of s (K or 1, M), q (K, M); inf where nothing gains."""
+    n_outputs = len(quality_out)
+    total = sparsity_out.sum(axis=0) * (n_outputs / len(sparsity_out))
+    theta = (quality_out * quality_out).sum(axis=0) - total
+    pays = (theta > 0) & (total > 0)
+    mean_square = total * total / n_outputs
+    alpha = np.where(pays, mean_square / np.where(pays, theta, 1.0), np.inf)
+    if len(sparsity_out) == 1:
+        return alpha  # eqs. 20, 21; (14), (15) of the multi-class paper
+    return _common_precision(alpha, sparsity_out, quality_out)
+
+
+def _common_precision(start: Array, s: Array, q: Array) -> Array:
+    """Newton's method on log α from the optimum for equal sparsity factors."""
+    chosen = np.flatnonzero(np.isfinite(start) & (start > 0))
+    log_alpha, s, q = np.log(start[chosen]), s[:, chosen], q[:, chosen]
+    for _ in range(_MAX_NEWTON):
+        total = np.exp(log_alpha) + s
+        share = s / total  # 1 − α/(α + s)
+        pull = q**2 * np.exp(log_alpha) / total**2
+        gradient = np.sum(share - pull, axis=0)
+        curvature = np.sum(-share * (1 - share) - pull * (2 * share - 1), axis=0)
+        concave = curvature < 0
+        step = np.where(
+            concave, -gradient / np.where(concave, curvature, 1), np.sign(gradient)
+        )
+        log_alpha = log_alpha + np.clip(step, -2, 2)
+        if np.max(np.abs(step), initial=0.0) < 1e-12:
+            break
+    alpha = start.copy()
+    alpha[chosen] = np.exp(log_alpha)
+    return alpha
+
+
+def addition_gain(alpha: Array, S: Array, Q: Array) -> Array:
+    """ℓ(α), which is eq. (27) for the best α; 0 where α is infinite."""
+    out = ~np.isfinite(alpha)
+    safe, S = np.where(out, 1.0, alpha), np.abs(S)
+    terms = Q * Q / (safe + S) - np.log1p(S / safe)
+    return np.where(out, 0.0, 0.5 * terms.sum(axis=0))
+
+
+def falling(values: Array) -> Indices:
+    """Places of positive values, the largest first; ties in the order of places.
+
+    Values that differ by rounding are ties, so that the order of the sums in them does
+    not decide.
+    """
+    order = np.argsort(-values, kind="stable")
+    drops = values[order][:-1] > (1 + TIE) * values[order][1:]
+    ranks = np.concatenate([[0], np.cumsum(drops)]) if len(order) else order
+    return order[np.lexsort((order, ranks))]
 
 
 class Orthonormal(Products):

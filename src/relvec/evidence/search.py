@@ -14,9 +14,9 @@ By       rounds. A pass over the dictionary tells what each function would gain 
 Until    no batch, and in the end no single function, gains more than ``tol`` nats for
          each observation
 
-A likelihood that is not Gaussian is searched in its quadratic expansion at the mode, as
-published: the curvature is held while α moves. A round counts only if the evidence is
-higher at the new mode.
+A likelihood that is not Gaussian has no noise to anneal. S, Q and the derivatives of
+Newton's method are those of its quadratic expansion at the mode, whose curvature is
+held, as published; but each step counts only if the evidence at its own mode is higher.
 """
 
 from collections.abc import Iterator
@@ -25,20 +25,30 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from relvec.chance import generator
-from relvec.evidence.base import Model, Problem, interpolates, started
-from relvec.evidence.mode import posterior_at_mode
-from relvec.evidence.newton import Ascent, ascend
-from relvec.evidence.noise_units import (
+from relvec.evidence.base import Model, Problem, interpolates
+from relvec.evidence.mode import Mode, posterior_at_mode
+from relvec.evidence.moments import (
+    ColumnMoments,
+    Moments,
+    combined_by_output,
     log_density_of_unit,
     log_noise,
     noise_ceiling,
     tempered,
 )
-from relvec.evidence.products import Gram, Products, best_additions
-from relvec.evidence.selection import addition_gain, best_precision
-from relvec.likelihoods import Likelihood, PseudoObservations
+from relvec.evidence.newton import Ascent, ascend
+from relvec.evidence.products import (
+    Gram,
+    Orthonormal,
+    Products,
+    addition_gain,
+    best_additions,
+    best_precision,
+    falling,
+)
+from relvec.likelihoods import Likelihood
 from relvec.posterior import Posterior
-from relvec.precision import COPY, LEAST_PRIOR_SHARE, TINY
+from relvec.precision import COPY, LEAST_PRIOR_SHARE, SLACK, TINY
 from relvec.typing import Array, Indices
 
 
@@ -57,16 +67,12 @@ class SearchSettings:
     likeness: tuple[float, ...] = (0.7, 0.95, 0.999)
     few: int = 8
     short_list: int = 8  # candidates looked at for each function of a batch
-    # Annealing: by which the noise precision is multiplied, in turn until functions
-    # join, or the weights of rows where there is no noise; rounds until its release;
-    # trials at most; nats that a function has to promise; share of the observations
-    # that weights may spend.
-    temperatures: tuple[float, ...] = (4.0, 16.0, 64.0, 256.0)
+    # Annealing: by which the noise precision is multiplied, or the weights of rows
+    # where there is no noise; rounds until its release; trials at most; nats that a
+    # function has to promise; share of the observations that weights may spend.
+    temperature: float = 64.0
     annealing_rounds: int = 3
     most_trials: int = 20
-    # A model of so few functions may be all that gains one at a time, as with wide
-    # functions: a trial in vain is followed by one with less noise.
-    small: int = 32
     # Wide functions around centred targets gain nothing alone. A trial from an empty
     # model begins with one that has a broad prior: α is this share of s, or the share
     # squared in the second such trial, and so on.
@@ -82,47 +88,30 @@ class SearchSettings:
     polish_promise: float = 0.1
     # Newton steps while functions are still joining and later, and the change of log α
     # and log β at which they end before.
-    growth_steps: int = 2
+    growth_steps: int = 1
     polish_steps: int = 10
     closing_steps: int = 50
+    # Newton steps from one mode to the next, where a likelihood is expanded there; and
+    # modes, and the change of log α, at which closing ends.
+    held_steps: int = 2
+    modes: int = 3
+    closing_modes: int = 8
+    closing_tol: float = 0.01
     # Actions of each kind that are refitted in the end, where an expansion may have
     # missed what they gain; and nats by which a deletion may be underrated.
     checked: int = 8
     doubt: float = 0.5
+    patience: int = 3  # of them in succession that do not gain, in turn
+    roughness: float = 0.05  # nats by which an evidence at a rough mode may be wrong
     newton_tol: float = 0.1
 
 
 @dataclass(frozen=True)
-class SearchModel:
-    """The model that a search has come to."""
+class SearchModel(Model):
+    """With what the rows say of all functions beside it."""
 
-    likelihood: Likelihood
-    observations: PseudoObservations
-    posterior: Posterior
-    log_evidence: float
     noise_precision: Array  # (K or 1,) beside ``products``
     products: Products
-    log_hyperprior: float = 0.0
-
-    @property
-    def active(self) -> Indices:
-        return self.posterior.active
-
-    @property
-    def prior_precision(self) -> Array:
-        return self.posterior.prior_precision
-
-    @property
-    def mean(self) -> Array:
-        return self.posterior.mean
-
-    @property
-    def effective_parameters(self) -> Array:
-        return self.posterior.effective_parameters
-
-    @property
-    def log_determinant(self) -> float:
-        return self.posterior.log_determinant
 
 
 @dataclass(frozen=True)
@@ -131,6 +120,8 @@ class _Newton:
 
     steps: int
     tol: float
+    modes: int = 1
+    held: int = 1  # steps from one mode to the next
     noise_held: bool = False
     rough: bool = True  # whether modes are found to a thousandth of a nat only
     price: float = 0.0  # nats that a function has to be worth
@@ -161,19 +152,8 @@ class BatchSearch:
     settings: SearchSettings = field(default_factory=SearchSettings)
 
     def init(self, problem: Problem) -> SearchState:
-        active, alpha = started(problem)
-        start = np.zeros((problem.y.shape[1], len(active)))
-        if problem.start_weights is not None:
-            norms = problem.design.column_norms[active]
-            start = problem.start_weights[:, active] * norms
-        model = _model_at_mode(problem, problem.likelihood, active, alpha, start)
+        model = _model_at_mode(problem, problem.likelihood, *problem.initial)
         return SearchState(model, batch=self.settings.batch)
-
-    def resumed(self, problem: Problem, model: Model, steps: int) -> SearchState:
-        """The state of a search that goes on from another's model."""
-        at = model.active, model.prior_precision, model.mean
-        found = _model_at_mode(problem, model.likelihood, *at)
-        return SearchState(found, steps, batch=self.settings.batch)
 
     def converged(self, problem: Problem, state: SearchState) -> bool:
         return state.phase == "over" or interpolates(problem, state.model)
@@ -189,6 +169,8 @@ class BatchSearch:
             found = self._closed(problem, state)
         else:
             found = self._checked(problem, state)
+        if found is not None and isinstance(found.products, Orthonormal):
+            found = _by_columns(problem, found)
         gain = -np.inf if found is None else self._gain(state, found)
         if found is not None and gain > 0:
             state = replace(state, model=found, steps=state.steps + 1)
@@ -198,6 +180,8 @@ class BatchSearch:
         """Nats, less the price of functions; none of an evidence that is no number."""
         before = state.model
         gain = found.log_evidence - before.log_evidence
+        if gain < SLACK * abs(before.log_evidence):
+            return -np.inf
         if state.phase != "annealing":
             gain -= self.price * (len(found.active) - len(before.active))
         return gain if np.isfinite(gain) else -np.inf
@@ -211,21 +195,18 @@ class BatchSearch:
             trials = state.trials + 1
             found = gain > settings.annealing_gain * nats
             failures = 0 if found else state.failures + 1
-            size = len(state.model.active)
-            small = problem.likelihood.conjugate and size <= settings.small
-            most = len(settings.temperatures) if small else 1
-            most = settings.most_seeded + 1 if size == 0 else most
+            most = 1 if len(state.model.active) else settings.most_seeded + 1
             again = failures < most and trials < settings.most_trials
             phase = "annealing" if again else "polishing"
             return replace(state, phase=phase, trials=trials, failures=failures)
         if state.phase == "closing":
-            more = gain > settings.polish_promise * nats
+            again = gain > settings.polish_promise * nats
             after = "checking" if self.checks else "over"
-            return replace(state, phase="closing" if more else after)
+            return replace(state, phase="closing" if again else after)
         if state.phase == "checking":
             # An action that gains may be the first of several.
-            again = gain > 0
-            return replace(state, phase="polishing" if again else "over", batch=1)
+            after = "polishing" if problem.likelihood.conjugate else "checking"
+            return replace(state, phase=after if gain > 0 else "over", batch=1)
         enough = settings.polish_gain if state.batch > 1 else 1.0
         if gain > enough * nats:
             return replace(state, batch=min(settings.batch, 2 * state.batch))
@@ -241,27 +222,17 @@ class BatchSearch:
         most = settings.most_spent * problem.sample_weight.sum()
         promise = settings.promise * problem.n_sharing
         few = _Newton(settings.growth_steps, settings.newton_tol, noise_held=True)
-        for temperature in (
-            settings.temperatures[state.failures :] or settings.temperatures[-1:]
-        ):
-            cold, trial = _cooled(problem, model, temperature)
-            joining = self._batch(cold, state, trial, promise)
-            if len(joining[0]) or cold is not problem:
-                break
-        for number in range(settings.annealing_rounds):
-            if number:
-                joining = self._batch(cold, state, trial, promise)
-            found = _joined(cold, trial, joining, few)
+        trial = _cooled(problem, model, settings.temperature)
+        for _ in range(settings.annealing_rounds):
+            joining = self._batch(problem, state, trial, promise)
+            found = _joined(problem, trial, joining, few)
             if found is None or np.max(found.effective_parameters, initial=0.0) > most:
-                return None
+                break
             trial = found
-        if cold is not problem:
-            at = trial.active, trial.prior_precision, trial.mean
-            trial = _model_at_mode(problem, model.likelihood, *at)
-        elif noise_ceiling(problem.likelihood) is None:
+        if noise_ceiling(problem.likelihood) is None:
             trial = replace(trial, noise_precision=model.noise_precision)
-        newton = _Newton(settings.polish_steps, settings.newton_tol)
-        return _joined(problem, trial, _NOTHING, newton)
+        worth = self._worth(problem)
+        return _joined(problem, trial, _NOTHING, self._newton(worth))
 
     def _polished(
         self, problem: Problem, state: SearchState
@@ -270,8 +241,24 @@ class BatchSearch:
         settings, model = self.settings, state.model
         promise = settings.polish_promise * self.tol * problem.n_observations
         joining = self._batch(problem, state, model, promise + self.price)
-        newton = _Newton(settings.polish_steps, settings.newton_tol, price=self.price)
-        return _joined(problem, model, joining, newton), len(joining[0])
+        worth = self._worth(problem)
+        return _joined(problem, model, joining, self._newton(worth)), len(joining[0])
+
+    def _newton(self, price: float) -> _Newton:
+        """Newton's method while functions may still join."""
+        settings = self.settings
+        steps = settings.polish_steps, settings.newton_tol
+        by_modes = settings.modes, settings.held_steps
+        return _Newton(*steps, *by_modes, price=price)
+
+    def _worth(self, problem: Problem) -> float:
+        """Nats that a function has to be worth to stay.
+
+        Functions of classes that fade in Newton's steps would stay for nothing.
+        """
+        if problem.likelihood.conjugate:
+            return self.price
+        return max(self.price, self.tol * problem.n_observations)
 
     def settled(self, problem: Problem, state: SearchState) -> SearchState:
         """The same functions after some of Newton's steps."""
@@ -301,8 +288,12 @@ class BatchSearch:
 
     def _closed(self, problem: Problem, state: SearchState) -> SearchModel | None:
         """The model with all hyperparameters at their maximum, no function joining."""
-        steps, price = self.settings.closing_steps, self.price
-        newton = _Newton(steps, self.tol, rough=False, price=price)
+        settings, worth = self.settings, self._worth(problem)
+        steps = settings.closing_steps, self.tol
+        if not problem.likelihood.conjugate:
+            steps = settings.closing_modes, settings.closing_tol
+        held = settings.held_steps
+        newton = _Newton(*steps, steps[0], held, rough=False, price=worth)
         return _joined(problem, state.model, _NOTHING, newton)
 
     def _checked(self, problem: Problem, state: SearchState) -> SearchModel | None:
@@ -313,7 +304,7 @@ class BatchSearch:
         nats = self.tol * problem.n_observations
         if problem.likelihood.conjugate:
             model, few = state.model, self.settings.few
-            newton = _Newton(self.settings.polish_steps, self.settings.newton_tol)
+            newton = self._newton(0.0)
             joining = self._batch(problem, replace(state, batch=1), model, nats)
             if len(joining[0]):
                 return _joined(problem, model, joining, newton)
@@ -323,43 +314,61 @@ class BatchSearch:
             # functions together.
             nothing = replace(model, posterior=_empty(model.posterior))
             return _joined(problem, nothing, _NOTHING, newton)
-        model, best = state.model, None
-        here = model.active, model.prior_precision, model.mean
-        before = posterior_at_mode(problem, model.likelihood, *here).log_evidence
-        least = before + nats
-        for at in self._single_actions(problem, model, nats):
-            mode = posterior_at_mode(problem, model.likelihood, *at)
-            if mode.log_evidence > least:
-                best, least = at, mode.log_evidence
-        if best is None:
+        return self._refitted(problem, state.model, nats)
+
+    def _refitted(
+        self, problem: Problem, model: SearchModel, nats: float
+    ) -> SearchModel | None:
+        """The model after all single actions that gain so much, or the best of them."""
+
+        def refit(actions: list[tuple[int, float]], *, rough: bool) -> Mode:
+            at = _after(model, actions)
+            return posterior_at_mode(problem, model.likelihood, *at, rough=rough)
+
+        least = refit([], rough=False).log_evidence + nats
+        gaining = []
+        for actions in self._single_actions(problem, model, nats):
+            in_vain = 0
+            for action in actions:
+                mode = refit([action], rough=True)
+                if abs(mode.log_evidence - least) < self.settings.roughness:
+                    mode = refit([action], rough=False)
+                if mode.log_evidence > least:
+                    gaining.append((mode.log_evidence, action, mode))
+                    in_vain = 0
+                else:
+                    in_vain += 1
+                if in_vain == self.settings.patience:
+                    break
+        if not gaining:
             return None
-        return _model_at_mode(problem, model.likelihood, *best, rough=False)
+        best = max(gaining, key=lambda one: one[0])[2]
+        together = refit([action for _, action, _ in gaining], rough=False)
+        found = together if together.log_evidence > best.log_evidence else best
+        return _model_of(problem, found)
 
     def _single_actions(
         self, problem: Problem, model: SearchModel, nats: float
-    ) -> Iterator[tuple[Indices, Array, Array]]:
-        """Functions, α and weights after single actions that may gain so much."""
+    ) -> Iterator[list[tuple[int, float]]]:
+        """Functions, and the α to which they move, that may gain so much: by kind."""
         settings, active = self.settings, model.active
         alpha, mean = model.prior_precision, model.mean
-        variances = model.posterior.variances
+        variances, promise = model.posterior.variances, settings.polish_promise * nats
         loss = 0.5 * (mean**2 / variances + np.log(alpha * variances)).sum(axis=0)
-        for place in _best(-loss, settings.checked, -settings.doubt - nats):
-            stay = np.arange(len(active)) != place
-            yield active[stay], alpha[stay], mean[:, stay]
+        leaving = _best(-loss, settings.checked, -settings.doubt - nats)
+        yield [(index, np.inf) for index in active[leaving].tolist()]
         s = np.maximum(1 - alpha * variances, TINY) / variances
         q = mean / variances
         target = problem.allowed(active, best_precision(s, q))
         gain = addition_gain(target, s, q) - addition_gain(alpha, s, q)
         gain[np.isinf(target)] = 0.0
-        for place in _best(gain, settings.checked, 0.0):
-            moved = np.arange(len(active)) == place
-            yield active, np.where(moved, target, alpha), mean
+        places = _best(gain, settings.checked, promise)
+        yield list(zip(active[places].tolist(), target[places], strict=True))
         stats = model.products.statistics(active, alpha, model.noise_precision)
-        precision, gain = best_additions(problem, stats)
+        precision, gain = best_additions(stats, problem.least_precision)
         gain[active] = 0.0
-        for index in _best(gain, settings.checked, 0.0):
-            weights = np.column_stack([mean, np.zeros(len(mean))])
-            yield np.append(active, index), np.append(alpha, precision[index]), weights
+        places = _best(gain, settings.checked, promise)
+        yield list(zip(places.tolist(), precision[places], strict=True))
 
     def _batch(
         self,
@@ -372,7 +381,7 @@ class BatchSearch:
         settings, products = self.settings, model.products
         at = model.active, model.prior_precision, model.noise_precision
         stats = products.statistics(*at)
-        precision, gain = best_additions(problem, stats)
+        precision, gain = best_additions(stats, problem.least_precision)
         gain[model.active] = 0.0
         if state.steps == 0 and self.start is not None and gain[self.start] > promise:
             batch = np.array([self.start])
@@ -394,7 +403,7 @@ class BatchSearch:
         if self.selection == "random":
             gaining = generator(self.seed, state.steps).permutation(gaining)
         elif self.selection == "gain":
-            gaining = gaining[np.argsort(-gain[gaining], kind="stable")]
+            gaining = gaining[falling(gain[gaining])]
         return gaining[: self.settings.short_list * state.batch]
 
 
@@ -416,17 +425,17 @@ def _joined(
     alpha = np.concatenate([model.prior_precision, batch[1]])
     products = model.products
     at = active, alpha, model.noise_precision
-    ascent = _ascended(problem, products, at, newton)
+    if not problem.likelihood.conjugate and not newton.noise_held:
+        return _from_mode_to_mode(problem, model, (active, alpha), newton)
+    ascent = _ascended(problem, products.moments(active), at, newton)
     finer = products.finer(ascent)
     if finer is not None:
-        products, ascent = finer, _ascended(problem, finer, at, newton)
+        products = finer
+        ascent = _ascended(problem, finer.moments(active), at, newton)
     if ascent is None:
         return None
     active, alpha = active[ascent.chosen], ascent.prior_precision
     solution, beta = ascent.solution, ascent.noise_precision
-    if not problem.likelihood.conjugate:
-        at = active, alpha, solution.mean
-        return _model_at_mode(problem, model.likelihood, *at, rough=newton.rough)
     noise = log_noise(problem.likelihood, beta)
     unit = log_density_of_unit(problem.likelihood, products.count)
     return replace(
@@ -439,9 +448,74 @@ def _joined(
     )
 
 
+def _by_columns(problem: Problem, model: SearchModel) -> SearchModel:
+    """The same model as it will be reported: from its columns, in their order.
+
+    With little noise the last digits depend on the order.
+    """
+    order = np.argsort(model.active)
+    at = model.active[order], model.prior_precision[order], model.mean[:, order]
+    mode = posterior_at_mode(problem, model.likelihood, *at)
+    evidence = mode.log_evidence
+    return replace(model, posterior=mode.posterior, log_evidence=evidence)
+
+
+def _from_mode_to_mode(
+    problem: Problem,
+    model: SearchModel,
+    functions: tuple[Indices, Array],
+    newton: _Newton,
+) -> SearchModel:
+    """The model whose α are best in the expansion at its own mode.
+
+    Some of Newton's steps in an expansion lead to the next mode, and so on.
+    """
+    active, alpha = functions
+    moments: ColumnMoments = model.products.moments(active)
+    likelihood, count = model.likelihood, model.products.count
+    mean = np.zeros((len(model.mean), len(active)))
+    mean[:, : len(model.active)] = model.mean
+    share, last = 1.0, np.zeros(len(active))
+    mode: Mode | None = None
+    for number in range(newton.modes):
+        price = newton.price if number else 0.0
+        held = replace(newton, steps=newton.held, price=price)
+        at = active, alpha, model.noise_precision
+        ascent = _ascended(problem, moments, at, held)
+        if ascent is None:
+            break
+        fewer, chosen = len(ascent.chosen) < len(alpha), ascent.chosen
+        step = np.log(ascent.prior_precision / alpha[chosen])
+        # Where it goes to and fro the expansion does not reach so far.
+        share *= 0.5 if step @ last[chosen] < 0 else 1.0
+        last = share * step
+        active, alpha = active[chosen], alpha[chosen] * np.exp(last)
+        at = active, alpha, ascent.solution.mean
+        mode = posterior_at_mode(problem, likelihood, *at, rough=True)
+        likelihood, mean = mode.likelihood, mode.posterior.mean
+        if not fewer and np.abs(step).max(initial=0.0) < newton.tol:
+            break
+        moments = _expansion(mode, count)
+    if mode is None or not newton.rough:
+        at = active, alpha, mean
+        mode = posterior_at_mode(problem, likelihood, *at, rough=newton.rough)
+    return _model_of(problem, mode)
+
+
+def _expansion(mode: Mode, count: float) -> Moments:
+    """The moments of the active functions in the expansion at their mode."""
+    posterior, seen = mode.posterior, mode.observations
+    root, factor = np.sqrt(posterior.prior_precision), posterior.factor
+    total = root[:, None] * (factor @ np.swapaxes(factor, 1, 2)) * root
+    gram = total - np.diag(posterior.prior_precision)
+    target = combined_by_output(posterior.mean, total)
+    squares = np.sum(seen.row_weights * seen.target**2, axis=0)
+    return Moments(gram, target, squares, count)
+
+
 def _ascended(
     problem: Problem,
-    products: Products,
+    moments: ColumnMoments,
     at: tuple[Indices, Array, Array],
     newton: _Newton,
 ) -> Ascent | None:
@@ -451,7 +525,7 @@ def _ascended(
     ceiling = None if newton.noise_held else noise_ceiling(problem.likelihood)
     try:
         return ascend(
-            products.moments(active),
+            moments,
             prior_precision,
             noise_precision,
             ceiling=ceiling,
@@ -470,22 +544,27 @@ def _empty(posterior: Posterior) -> Posterior:
     return Posterior(_NONE, np.empty(0), mean, factor)
 
 
-def _cooled(
-    problem: Problem, model: SearchModel, temperature: float
-) -> tuple[Problem, SearchModel]:
-    """The problem with less noise, and the same model of it.
+def _cooled(problem: Problem, model: SearchModel, temperature: float) -> SearchModel:
+    """The same model with less noise."""
+    low = tempered(temperature, problem.n_sharing) * model.noise_precision
+    ceiling = noise_ceiling(problem.likelihood)
+    low = low if ceiling is None else np.minimum(low, ceiling)
+    return replace(model, noise_precision=low)
 
-    Where there is no noise, each observation counts for several instead.
-    """
-    if problem.likelihood.conjugate:
-        low = tempered(temperature, problem.n_sharing) * model.noise_precision
-        ceiling = noise_ceiling(problem.likelihood)
-        low = low if ceiling is None else np.minimum(low, ceiling)
-        return problem, replace(model, noise_precision=low)
-    cold = replace(problem, sample_weight=temperature * problem.sample_weight)
-    alpha = cold.allowed(model.active, model.prior_precision)
-    at = model.active, alpha, model.mean
-    return cold, _model_at_mode(cold, model.likelihood, *at)
+
+def _after(
+    model: SearchModel, actions: list[tuple[int, float]]
+) -> tuple[Indices, Array, Array]:
+    """Functions, α and weights to begin with, after functions moved to other α."""
+    alpha = dict(zip(model.active.tolist(), model.prior_precision, strict=True))
+    alpha.update(actions)
+    weights = dict(zip(model.active.tolist(), model.mean.T, strict=True))
+    inside = [index for index, one in alpha.items() if np.isfinite(one)]
+    nothing = np.zeros(len(model.mean))
+    mean = np.array([weights.get(index, nothing) for index in inside])
+    precision = np.array([alpha[index] for index in inside])
+    shape = len(inside), len(model.mean)
+    return np.array(inside, dtype=np.intp), precision, mean.reshape(shape).T
 
 
 def _best(gain: Array, most: int, least: float) -> Indices:
@@ -521,7 +600,10 @@ def _model_at_mode(
 ) -> SearchModel:
     """The model of these functions and α, its mode found from starting weights."""
     at = active, prior_precision, start
-    mode = posterior_at_mode(problem, likelihood, *at, rough=rough)
+    return _model_of(problem, posterior_at_mode(problem, likelihood, *at, rough=rough))
+
+
+def _model_of(problem: Problem, mode: Mode) -> SearchModel:
     products: Products = Gram(problem, mode.observations)
     return SearchModel(
         likelihood=mode.likelihood,

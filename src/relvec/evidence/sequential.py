@@ -7,25 +7,35 @@ By       adding, re-estimating or deleting one basis function at a time, from an
 Until    no candidate gains more than ``tol`` nats, and neither any log α nor the log
          noise would move by ``tol``                                        (4.4)
 
-Departures from the paper: the noise update of step 9 is a fixed point without a
+Departures from the paper: S and Q are not updated, (28)-(41), but computed anew from
+inner products (``products``). The noise update of step 9 is a fixed point without a
 guarantee, and so are the gains of a Laplace approximation; such a step is taken only
 as far as the refitted evidence rises, so the evidence never falls.
 """
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from relvec.blockwise import check_time
-from relvec.evidence.base import Problem, interpolates, started
-from relvec.evidence.mode import posterior_at_mode
-from relvec.evidence.noise_units import spent
-from relvec.evidence.search_model import SearchModel, mode_after, model_at, refreshed
-from relvec.evidence.selection import choose, proposals
-from relvec.evidence.statistics import GramStatistics, added, deleted, reestimated
+from relvec.chance import generator
+from relvec.evidence.base import Problem, interpolates
+from relvec.evidence.mode import Mode, posterior_at_mode
+from relvec.evidence.moments import spent
+from relvec.evidence.products import (
+    CandidateStatistics,
+    Gram,
+    Products,
+    best_additions,
+    best_precision,
+    least_allowed,
+)
+from relvec.evidence.search import SearchModel
 from relvec.likelihoods import refitted
-from relvec.precision import MOST_DOUBT, lost
-from relvec.typing import Indices
+from relvec.posterior import Posterior
+from relvec.precision import SLACK, TIE, TINY
+from relvec.typing import Array, Indices
 
 # Precisions of a seed's prior to try, relative to its precision from the data: weights
 # of wide functions are large. And how many may join it before it must have paid.
@@ -36,25 +46,32 @@ _BACKTRACKING = (1.0, 0.5, 0.25, 0.125, 0.0625)
 
 
 @dataclass(frozen=True)
+class Proposals:
+    """The best single action for every basis function."""
+
+    current: Array  # (M,) α as it is; inf: out of the model
+    precision: Array  # (M,) α to move to
+    gain: Array  # (M,) evidence gained thereby; 0 for a function that stays out
+    change: Array  # (M,) |Δ log α|; inf for additions and deletions, 0 for staying out
+
+
+@dataclass(frozen=True)
 class SequentialState:
     """A model and what single steps keep beside it."""
 
     model: SearchModel
+    proposals: Proposals
     steps: int = 0  # accepted so far
     cursor: int = 0  # where the cyclic selection goes on
     settled: bool = False  # the likelihood's own parameters have converged
-    updates: int = 0  # steps since the statistics were last recomputed
-    doubt: float = 0.0  # nats by which the gains since then may be wrong
     rejected: tuple[int, ...] = ()  # functions whose refitted evidence fell
     stale: bool = False  # some of them were rejected by an earlier model
     seeded: bool = False  # a start from several functions at once has been tried
 
-    @property
-    def is_fragile(self) -> bool:
-        """Whether gains since the last recomputation are no longer to be trusted."""
-        lost_sign = np.any(self.model.stats.variances <= 0)
-        most = MOST_DOUBT * max(1.0, abs(self.model.log_evidence))
-        return bool(lost_sign or self.doubt > most)
+    @classmethod
+    def of(cls, problem: Problem, model: SearchModel, **kept: Any) -> "SequentialState":
+        """The state of a model, with what is kept of the state before."""
+        return cls(model, proposals(problem, model), **kept)
 
 
 @dataclass(frozen=True)
@@ -65,23 +82,11 @@ class Sequential:
     start: int | None = None  # a column; None: the largest normalised projection
     tol: float = 1e-4
     noise_interval: int = 10
-    refresh_interval: int = 50
     seed: int = 0
 
-    def init(self, problem: Problem, *, rough: bool = False) -> SequentialState:
-        """A ``rough`` one is for searches that do not go by small differences."""
-        active, alpha = started(problem)
-        start = np.zeros((problem.y.shape[1], len(active)))
-        if problem.start_weights is not None:
-            norms = problem.design.column_norms[active]
-            start = problem.start_weights[:, active] * norms
-        at = active, alpha, start
-        mode = posterior_at_mode(problem, problem.likelihood, *at, rough=rough)
-        return SequentialState(model_at(problem, mode))
-
-    def resumed(self, model: SearchModel, steps: int) -> SequentialState:
-        """The state of a search that goes on from a model."""
-        return SequentialState(model, steps)
+    def init(self, problem: Problem) -> SequentialState:
+        mode = posterior_at_mode(problem, problem.likelihood, *problem.initial)
+        return SequentialState.of(problem, model_at(problem, mode))
 
     def converged(self, problem: Problem, state: SequentialState) -> bool:
         idle = self.worthwhile(state).size == 0
@@ -92,10 +97,8 @@ class Sequential:
     def step(self, problem: Problem, state: SequentialState) -> SequentialState:
         if state.settled and len(state.model.active) == 0:
             after = self._seeded_start(problem, state)
-        elif state.model.gram is not None and state.model.exact:
-            after = self._exact_step(problem, state, state.model.gram)
         else:
-            after = self._confirmed_step(problem, state)
+            after = self._acted(problem, state)
         idle = self.worthwhile(after).size == 0
         if idle or (state.steps + 1) % self.noise_interval == 0:
             after = self._refit_likelihood(problem, after)
@@ -104,14 +107,14 @@ class Sequential:
 
     def worthwhile(self, state: SequentialState) -> Indices:
         """Functions whose best action is more than the tolerance, ascending."""
-        options = state.model.proposals
+        options = state.proposals
         inside = np.isfinite(options.current)
         moves = np.where(inside, options.change >= self.tol, options.gain > self.tol)
         moves[list(state.rejected)] = False
         return np.flatnonzero(moves)
 
     def _pick(self, state: SequentialState) -> int | None:
-        worthwhile, options = self.worthwhile(state), state.model.proposals
+        worthwhile, options = self.worthwhile(state), state.proposals
         if worthwhile.size == 0:
             return None
         if state.steps == 0:
@@ -132,8 +135,8 @@ class Sequential:
         """
         if self.worthwhile(state).size:
             return replace(state, settled=False)
-        stats = state.model.stats
-        S, Q = stats.sparsity_in, stats.quality_in
+        stats = _statistics(state.model)
+        S, Q = stats.sparsity, stats.quality
         seed = self.start if self.start is not None else problem.bias
         if seed is None:
             usable = np.all(stats.least_sparsity < S, axis=0)
@@ -141,47 +144,20 @@ class Sequential:
         for broad in _SEED_PRIORS:
             broadest = np.array([broad * np.mean(S[:, seed])])
             precision = float(problem.allowed(np.array([seed]), broadest)[0])
-            found = _with_company(problem, state.model, seed, precision)
+            found = _with_company(problem, state, seed, precision)
             if found is not None:
-                return SequentialState(found, seeded=True)
+                return SequentialState.of(problem, found, seeded=True)
         return replace(state, seeded=True)
 
-    def _exact_step(
-        self, problem: Problem, state: SequentialState, gram: GramStatistics
-    ) -> SequentialState:
-        """Steps 4-8 and the update formulae: the gain is the evidence's own."""
-        model, index = state.model, self._pick(state)
-        if index is None:
-            return replace(state, rejected=(), stale=False) if state.stale else state
-        gram = _after_action(problem, model, gram, index)
-        gain = float(model.proposals.gain[index])
-        evidence = model.log_evidence + gain
-        moved = replace(
-            model, stats=gram, gram=gram, log_evidence=evidence, solution=None
-        )
-        after = replace(
-            state,
-            model=moved,
-            cursor=index + 1,
-            settled=False,
-            updates=state.updates + 1,
-            doubt=state.doubt + abs(gain) * lost(gram.condition),
-        )
-        if after.updates < self.refresh_interval and not after.is_fragile:
-            options = proposals(gram, problem.least_precision)
-            return replace(after, model=replace(moved, proposals=options))
-        fresh = refreshed(problem, moved, moved.likelihood)
-        if fresh.log_evidence >= model.log_evidence:
-            return SequentialState(fresh, cursor=index + 1, seeded=state.seeded)
-        return self._confirmed_step(problem, state)
-
-    def _confirmed_step(
-        self, problem: Problem, state: SequentialState
-    ) -> SequentialState:
+    def _acted(self, problem: Problem, state: SequentialState) -> SequentialState:
         """Steps 4-8 with the model refitted and its evidence asked.
 
         A function whose action was rejected waits until no other action is left.
         """
+        before, least = state.model, state.model.log_evidence
+        if problem.likelihood.conjugate:
+            # A gain is the evidence's own, however small it is beside rounding.
+            least -= SLACK * (abs(least) + problem.n_observations)
         while True:
             check_time()
             index = self._pick(state)
@@ -190,14 +166,16 @@ class Sequential:
             if index is None:
                 state = replace(state, rejected=(), stale=False)
                 continue
-            for target in _damped_targets(state.model, index):
-                mode = mode_after(problem, state.model, index, target)
-                if mode.log_evidence > state.model.log_evidence:
-                    return SequentialState(
-                        model_at(problem, mode),
+            for target in _damped_targets(state.proposals, index):
+                after = with_precision(problem, before, index, target)
+                if after.log_evidence > least:
+                    return SequentialState.of(
+                        problem,
+                        after,
                         cursor=index + 1,
                         rejected=state.rejected,
                         stale=bool(state.rejected),
+                        seeded=state.seeded,
                     )
             state = replace(state, rejected=(*state.rejected, index))
 
@@ -214,52 +192,155 @@ class Sequential:
         distance = goal.log_parameters - origin
         if np.max(np.abs(distance), initial=0.0) < self.tol:
             return replace(state, settled=True)
+        at = model.active, model.prior_precision, model.mean
         for fraction in _BACKTRACKING:
             trial = likelihood.with_parameters(origin + fraction * distance)
-            after = refreshed(problem, model, trial)
+            mode = posterior_at_mode(problem, trial, *at)
+            after = model_at(problem, mode, model.products)
             if after.log_evidence >= model.log_evidence:
-                return SequentialState(after, cursor=state.cursor, seeded=state.seeded)
+                kept = {"cursor": state.cursor, "seeded": state.seeded}
+                return SequentialState.of(problem, after, **kept)
         return replace(state, settled=True)
 
 
-def _after_action(
-    problem: Problem, model: SearchModel, gram: GramStatistics, index: int
-) -> GramStatistics:
-    """The statistics after the best action of one function."""
-    precision = float(model.proposals.precision[index])
-    position = np.flatnonzero(model.active == index)
-    if position.size == 0:
-        weights = problem.sample_weight[:, None]
-        row = problem.design.cross_gram(np.array([index]), weights)
-        return added(gram, index, precision, row)
+def model_at(
+    problem: Problem, mode: Mode, known: Products | None = None
+) -> SearchModel:
+    """The model at a mode; products of rows that weigh the same are reused."""
+    seen, own, unit = mode.observations, problem.likelihood.unit, mode.likelihood.unit
+    noise = seen.noise_precision
+    if own is not None and unit is not None:
+        noise = (own / unit) ** 2  # in the units of the first model
+    if known is None or not mode.likelihood.conjugate:
+        known = Gram(problem, seen)
+    return SearchModel(
+        likelihood=mode.likelihood,
+        observations=seen,
+        posterior=mode.posterior,
+        log_evidence=mode.log_evidence,
+        noise_precision=noise,
+        products=known.suited(mode.posterior.condition),
+    )
+
+
+def with_precision(
+    problem: Problem, model: SearchModel, index: int, precision: float
+) -> SearchModel:
+    """With one α changed; an infinite one takes its function out."""
+    keep = model.active != index
+    active, alpha = model.active[keep], model.prior_precision[keep]
+    mean = model.mean[:, keep]
     if np.isfinite(precision):
-        return reestimated(gram, int(position[0]), precision)
-    return deleted(gram, int(position[0]))
+        inside = np.flatnonzero(~keep)
+        start = model.mean[:, inside] if inside.size else np.zeros((len(mean), 1))
+        active = np.append(active, index)
+        alpha = np.append(alpha, precision)
+        mean = np.concatenate([mean, start], axis=1)
+    mode = posterior_at_mode(problem, model.likelihood, active, alpha, mean)
+    return model_at(problem, mode, model.products)
 
 
 def _with_company(
-    problem: Problem, empty: SearchModel, seed: int, precision: float
+    problem: Problem, empty: SequentialState, seed: int, precision: float
 ) -> SearchModel | None:
     """The seed and what joins it, once together they exceed the empty model."""
-    model, index = empty, seed
+    model, index = empty.model, seed
     for _ in range(1 + _SEED_COMPANY):
         if not (np.isfinite(precision) and precision > 0):
             return None
-        model = model_at(problem, mode_after(problem, model, index, precision))
-        if model.log_evidence > empty.log_evidence:
+        model = with_precision(problem, model, index, precision)
+        if model.log_evidence > empty.model.log_evidence:
             return model
-        outside = np.isinf(model.proposals.current)
-        index = int(np.argmax(np.where(outside, model.proposals.gain, -np.inf)))
-        precision = float(model.proposals.precision[index])
+        options = proposals(problem, model)
+        outside = np.isinf(options.current)
+        index = int(np.argmax(np.where(outside, options.gain, -np.inf)))
+        precision = float(options.precision[index])
     return None
 
 
-def _damped_targets(model: SearchModel, index: int) -> list[float]:
+def _damped_targets(options: Proposals, index: int) -> list[float]:
     """α to try in turn: the proposed one, then ever more cautious ones."""
-    precision = float(model.proposals.precision[index])
-    current = float(model.proposals.current[index])
+    precision, current = float(options.precision[index]), float(options.current[index])
     if not np.isfinite(precision):
         return [precision]
     if not np.isfinite(current):
         return [precision, 4 * precision, 16 * precision]
     return [current * (precision / current) ** f for f in _BACKTRACKING[:-1]]
+
+
+def _statistics(model: SearchModel) -> CandidateStatistics:
+    at = model.active, model.prior_precision, model.noise_precision
+    return model.products.statistics(*at)
+
+
+def proposals(problem: Problem, model: SearchModel) -> Proposals:
+    """What each function would gain by moving to its best α, all others fixed."""
+    stats, active = _statistics(model), model.active
+    precision, gain = best_additions(stats, problem.least_precision)
+    change = np.where(np.isfinite(precision), np.inf, 0.0)
+    current = np.full(len(gain), np.inf)
+    if len(active):
+        current[active] = model.prior_precision
+        smallest = least_allowed(stats, problem.least_precision)[active]
+        S = stats.sparsity[:, active]
+        inside = _active_proposals(model.posterior, S, smallest)
+        precision[active], gain[active], change[active] = inside
+    return Proposals(current, precision, gain, change)
+
+
+def _active_proposals(
+    posterior: Posterior, S: Array, smallest: Array
+) -> tuple[Array, Array, Array]:
+    """Re-estimation or deletion of each active function."""
+    alpha, mu = posterior.prior_precision, posterior.mean
+    variance = posterior.variances[: len(posterior.factor)]
+    # γ = 1 − αΣ = S/α: each form is exact where the other one cancels.
+    product, ratio = alpha * variance, S / alpha
+    shrinks = product < 0.5
+    gamma = np.where(shrinks, 1 - product, ratio.clip(0, 1))
+    shrunk = np.where(shrinks, product, 1 - gamma)
+    best = best_precision(gamma / variance, mu / variance)  # s, q by eq. 23
+    precision = np.maximum(best, smallest)
+    stays = np.isfinite(precision)
+    target = np.where(stays, precision, alpha)
+    gain = np.where(
+        stays,
+        reestimation_gain(alpha, target, shrunk, mu),
+        deletion_gain(shrunk, mu, variance),
+    )
+    change = np.where(stays, np.abs(np.log(target / alpha)), np.inf)
+    return precision, gain, change
+
+
+def reestimation_gain(alpha: Array, target: Array, shrunk: Array, mu: Array) -> Array:
+    """eq. (32), with Q = αμ and S = α − α²Σ inserted; ``shrunk`` is αΣ.
+
+    1 + S(1/α̃ − 1/α) is a weighted mean of 1 and α/α̃: no sum that could cancel.
+    """
+    ratio = alpha / target
+    growth = (1 - shrunk) * (ratio - 1)
+    left = shrunk + (1 - shrunk) * ratio
+    logarithm = np.where(np.abs(growth) < 0.5, np.log1p(growth), np.log(left))
+    return 0.5 * (alpha * mu * mu * (ratio - 1) / left - logarithm).sum(axis=0)
+
+
+def deletion_gain(shrunk: Array, mu: Array, variance: Array) -> Array:
+    """eq. (37), with Q = αμ and S = α − α²Σ inserted; ``shrunk`` is αΣ."""
+    return -0.5 * (mu * mu / variance + np.log(np.maximum(shrunk, TINY))).sum(axis=0)
+
+
+def choose(
+    options: Proposals, worthwhile: Indices, rule: str, turn: int, seed: int
+) -> int:
+    """One of the ``worthwhile`` functions (ascending) by the rule of section 4.2."""
+    if rule == "random":
+        return int(generator(seed, turn).choice(worthwhile))
+    if rule == "cyclic":
+        later = worthwhile[worthwhile >= turn]
+        return int(later[0] if len(later) else worthwhile[0])
+    gain = options.gain[worthwhile]
+    best = worthwhile[gain >= gain.max() - TIE * abs(gain.max())]
+    # A copy of an active column gains exactly what re-estimating that column does:
+    # the copy must not enter. Other ties go to the lowest index.
+    inside = best[np.isfinite(options.current[best])]
+    return int(inside[0] if inside.size else best[0])

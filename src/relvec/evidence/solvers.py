@@ -1,22 +1,39 @@
 """The ways to maximise the evidence, by name or with settings."""
 
 import warnings
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 
-from relvec.evidence.base import Callback, EvidenceFit, EvidenceMaximiser, Problem
-from relvec.evidence.fixed_point import FixedPoint
-from relvec.evidence.hyperprior import Hyperprior, as_hyperprior
-from relvec.evidence.maximise import Limits, maximise
-from relvec.evidence.noise_rows import check_noise_from, noise_rows
-from relvec.evidence.polished import Polished
+from relvec.evidence.base import (
+    FLAT,
+    NEVER,
+    Callback,
+    Deadline,
+    EvidenceFit,
+    EvidenceMaximiser,
+    Hyperprior,
+    Problem,
+    WarmStart,
+    as_hyperprior,
+)
+from relvec.evidence.fixed_point import (
+    EM,
+    FixedPoint,
+    Held,
+    MacKay,
+    NoiseRows,
+    Variational,
+    check_noise_from,
+)
+from relvec.evidence.maximise import Continued, Limits, maximise
+from relvec.evidence.mode import posterior_at_mode, predictor_variances
 from relvec.evidence.search import BatchSearch
 from relvec.evidence.sequential import Sequential
-from relvec.evidence.solver import Search, Solver
 from relvec.evidence.subsampling import SubsampledSearch
-from relvec.evidence.updates import EM, Held, MacKay, Variational
+from relvec.likelihoods.student_t import ScaleMixture
 from relvec.parameters import (
     as_min_vectors,
     check_choice,
@@ -26,6 +43,103 @@ from relvec.parameters import (
 )
 from relvec.parametric import Parametric
 from relvec.typing import Array
+
+
+@dataclass(frozen=True)
+class SolverContext:
+    """What a solver is told beside the problem."""
+
+    tol: float = 1e-4
+    seed: int = 0
+    price: float = 0.0  # nats that a function has to be worth in the end
+    constant: int | None = None  # the column that is one, where it is known
+    deadline: Deadline = NEVER
+
+
+class Solver(Parametric, ABC):
+    """Settings of a way to maximise the evidence; most are as they are here."""
+
+    initial_noise_variance: float | None = None  # None for a guess
+
+    @abstractmethod
+    def maximiser(
+        self, problem: Problem, context: SolverContext
+    ) -> EvidenceMaximiser[Any]:
+        """The algorithm with these settings."""
+
+    @property
+    def begins_with_all(self) -> str | None:
+        """What to call a solver whose first model has all functions; None if not."""
+        return None
+
+    @property
+    def selective(self) -> bool:
+        """Whether it can do with some functions at a time."""
+        return False
+
+    @property
+    def begins_with_constant(self) -> bool:
+        """Whether its first function is the constant."""
+        return False
+
+    @property
+    def ends_at_mode(self) -> bool:
+        """Whether weights are followed to their mode at the end."""
+        return True
+
+    @property
+    def own_tolerance(self) -> str | None:
+        """How to set what it ends by, if that is not the tolerance of the search."""
+        return None
+
+    @property
+    def looks_at_rows(self) -> str | None:
+        """The setting that tells rows apart, so that their products do not serve."""
+        return None
+
+    @property
+    def maximises_evidence(self) -> bool:
+        """Whether another search for the evidence may go on where it has ended."""
+        return True
+
+    @property
+    def prior(self) -> Hyperprior:
+        """Over the precisions."""
+        return FLAT
+
+    @property
+    def noise_settings(self) -> list[str]:
+        """Settings, other than their defaults, of a noise that is estimated."""
+        return []
+
+    def warm_start(self, n_basis: int, known: WarmStart) -> WarmStart:
+        """What the search begins with, from settings and what an earlier fit knows."""
+        precision, weights = known.precision, known.weights
+        if precision is not None:
+            # Where every class has its own, the function is as much in the model as in
+            # any.
+            precision = np.atleast_2d(precision).min(axis=0)
+        if self.begins_with_all is None:
+            weights = None  # a search that adds functions looks for the mode from zero
+        return WarmStart(precision, weights, known.steps)
+
+    def min_vectors_of(self, n_basis: int) -> int:
+        """How few of so many functions end the search."""
+        return 0
+
+    def stopping_at(self, n_vectors: int) -> "Solver":
+        """The same but over as soon as so many functions are left; or as it is."""
+        return self
+
+    @property
+    def integrates_noise(self) -> bool:
+        """Whether the noise is integrated out, so that it has degrees of freedom."""
+        return bool(np.isfinite(self.noise_freedom(1.0)))
+
+    def noise_freedom(self, n_observations: float) -> float:
+        """Degrees of freedom of the noise, if it is integrated out; else infinite."""
+        return np.inf
+
 
 _UPDATES: dict[str, MacKay] = {
     "mackay": MacKay(),
@@ -85,31 +199,33 @@ class BottomUp(Solver):
         check_choice("init", self.init, ("projection", "bias"))
         check_count("noise_interval", self.noise_interval)
 
-    def maximiser(self, problem: Problem, search: Search) -> EvidenceMaximiser[Any]:
+    def maximiser(
+        self, problem: Problem, context: SolverContext
+    ) -> EvidenceMaximiser[Any]:
         if self.schedule == "greedy":
-            return self._single(search)
-        batches = self.batches(search)
+            return self._single(context)
+        batches = self.batches(context)
         if problem.design.held:
             return batches
-        return SubsampledSearch(batches, search.seed)
+        return SubsampledSearch(batches, context.seed)
 
-    def batches(self, search: Search) -> BatchSearch:
+    def batches(self, context: SolverContext) -> BatchSearch:
         """The search of a dictionary that is held."""
         return BatchSearch(
-            tol=search.tol,
+            tol=context.tol,
             selection=self.selection,
-            start=search.constant if self.begins_with_constant else None,
-            price=search.price,
-            seed=search.seed,
+            start=context.constant if self.begins_with_constant else None,
+            price=context.price,
+            seed=context.seed,
         )
 
-    def _single(self, search: Search) -> Sequential:
+    def _single(self, context: SolverContext) -> Sequential:
         return Sequential(
             selection=self.selection,
-            start=search.constant if self.begins_with_constant else None,
-            tol=search.tol,
+            start=context.constant if self.begins_with_constant else None,
+            tol=context.tol,
             noise_interval=self.noise_interval,
-            seed=search.seed,
+            seed=context.seed,
         )
 
     @property
@@ -151,12 +267,12 @@ class TopDown(Solver):
         weight; by default 1e6. For "em" and "variational", whose precisions grow only
         in proportion to the number of steps, it is what the data say beside the other
         functions, the default is 10, and no function leaves that would come back.
-    polish : bool, optional
-        Whether functions that were pruned get a second chance: the sequential search
-        goes on where the iteration ended, begins once more from nothing, and the higher
-        evidence stays. By default wherever the evidence is what is maximised: not for
+    polish : False, optional
+        False for the iteration as it is published. By default functions that were
+        pruned get a second chance: the search by batches goes on where the iteration
+        has ended. It does so wherever the evidence is what is maximised: not for
         "variational", not with an informative hyperprior and not where the noise is
-        that of some rows.
+        that of some rows. True is the same as the default and deprecated.
     hyperprior : Hyperprior or its four numbers, optional
         Gamma distributions over the precisions of weights and noise; flat by default.
     min_vectors : int or float, optional
@@ -201,6 +317,13 @@ class TopDown(Solver):
                 f"polish=True goes on with the evidence, and {own} maximises something "
                 "else: leave out one of the two"
             )
+        if self.polish:
+            warnings.warn(
+                "polish=True is deprecated: the search by batches goes on where the "
+                "iteration ends, by default. Leave it out",
+                FutureWarning,
+                stacklevel=3,
+            )
 
     @property
     def _own_objective(self) -> str | None:
@@ -227,28 +350,32 @@ class TopDown(Solver):
     def prior(self) -> Hyperprior:
         return as_hyperprior(self.hyperprior)
 
-    def maximiser(self, problem: Problem, search: Search) -> EvidenceMaximiser[Any]:
+    def maximiser(
+        self, problem: Problem, context: SolverContext
+    ) -> EvidenceMaximiser[Any]:
         update = _UPDATES[self.update]
         if self.prune is not None:
             update = replace(update, prune=self.prune)
         iteration = FixedPoint(
             update,
-            tol=search.tol,
+            tol=context.tol,
             noise_interval=self.noise_interval,
-            noise_rows=noise_rows(self.noise_from, problem, search.seed),
-            deadline=search.deadline,
+            noise_rows=NoiseRows.of(self.noise_from, problem, context.seed),
+            deadline=context.deadline,
         )
         polish = self._own_objective is None if self.polish is None else self.polish
         if not polish:
             return iteration
-        return Polished(iteration, BottomUp().batches(search))
+        return Continued(iteration, BottomUp().batches(context))
 
-    def starting_precision(self, n_basis: int, known: Array | None) -> Array | None:
-        start = super().starting_precision(n_basis, known)
+    def warm_start(self, n_basis: int, known: WarmStart) -> WarmStart:
+        start = super().warm_start(n_basis, known)
         if self.initial_precision is None:
             return start
         given = np.full(n_basis, self.initial_precision)
-        return given if start is None else np.where(np.isnan(start), given, start)
+        if start.precision is not None:
+            given = np.where(np.isnan(start.precision), given, start.precision)
+        return replace(start, precision=given)
 
     def min_vectors_of(self, n_basis: int) -> int:
         return as_min_vectors(self.min_vectors, n_basis)
@@ -272,11 +399,13 @@ class HeldPrior(Solver):
 
     precision: Array  # (M,) α, finite, in the units of the data
 
-    def maximiser(self, problem: Problem, search: Search) -> EvidenceMaximiser[Any]:
-        return FixedPoint(Held(), tol=search.tol)
+    def maximiser(
+        self, problem: Problem, context: SolverContext
+    ) -> EvidenceMaximiser[Any]:
+        return FixedPoint(Held(), tol=context.tol)
 
-    def starting_precision(self, n_basis: int, known: Array | None) -> Array:
-        return self.precision
+    def warm_start(self, n_basis: int, known: WarmStart) -> WarmStart:
+        return replace(super().warm_start(n_basis, known), precision=self.precision)
 
 
 # Made once: nobody gets to see, and so to change, what a name stands for.
@@ -313,7 +442,7 @@ def as_solver(solver: Any) -> Solver:
 def solved(
     problem: Problem,
     solver: Solver,
-    search: Search,
+    context: SolverContext,
     limits: Limits,
     callback: Callback | None = None,
 ) -> EvidenceFit:
@@ -321,7 +450,34 @@ def solved(
     problem = replace(problem, hyperprior=solver.prior)
     fewest = solver.min_vectors_of(problem.design.shape[1])
     limits = replace(limits, min_vectors=fewest)
-    search = replace(search, deadline=limits.deadline)
-    maximiser = solver.maximiser(problem, search)
+    context = replace(context, deadline=limits.deadline)
+    maximiser = solver.maximiser(problem, context)
     at_mode = solver.ends_at_mode
     return maximise(problem, maximiser, limits, callback, at_mode=at_mode)
+
+
+_MOST_REWEIGHTINGS = 100  # which are 15 to begin with, then 2
+_CLOSE_NOISE = 1e-3  # in the logarithm of the noise
+
+
+def settled(problem: Problem, bound: ScaleMixture) -> ScaleMixture:
+    """The row weights and noise of heavy tails, for functions and α that are held.
+
+        ξ² = E[(y − η)²] by the posterior for row precisions βu    (E step, with u(ξ²))
+        β  = Σv / Σv(u/ū)ξ²                                        (M step)
+
+    u/ū in the place of u is the M step of a model that has a scale for u, too, which
+    would be one in the end: it comes there in fewer steps (Liu, Rubin and Wu, 1998,
+    "Parameter expansion to accelerate EM").
+    """
+    at = problem.initial
+    for _ in range(_MOST_REWEIGHTINGS):
+        mode = posterior_at_mode(problem, bound, *at)
+        variance = predictor_variances(problem, mode.posterior)
+        seen = bound.lower_bound(problem.y, mode.eta, variance)
+        noise = seen.refitted(problem.sample_weight)
+        change = np.log(noise.noise_precision / bound.bounded.noise_precision)
+        bound = ScaleMixture(noise, seen.squares)
+        if np.max(np.abs(change)) < _CLOSE_NOISE:
+            break
+    return bound

@@ -2,9 +2,10 @@
 
 Solves   max over α (and the noise) of the log evidence (7)
 Given    a dictionary too large for a pass over all of it to be cheap (Problem)
-By       searching drawn rows with drawn candidates, then all rows with the functions
-         found and fresh candidates, again and again (``search``). For a Gaussian
-         likelihood all rows are turned into as few as there are candidates that gain
+By       searching drawn rows with drawn candidates, then four times as many rows with
+         the functions found and fresh candidates, and so on up to all rows
+         (``search``). For a Gaussian likelihood the rows of a part are turned into as
+         few as there are candidates that gain
 Until    fresh candidates bring next to nothing on all rows; then the last of them are
          searched to the end
 
@@ -19,13 +20,12 @@ import numpy as np
 from relvec.chance import generator
 from relvec.design import DesignMatrix
 from relvec.design.compressed import Inner, compressed, in_place_of_rows
-from relvec.evidence.base import Model, Problem, started
+from relvec.evidence.base import Model, Problem
 from relvec.evidence.mode import posterior_at_mode
-from relvec.evidence.moments import Moments, combined_by_output
-from relvec.evidence.noise_units import tempered
+from relvec.evidence.moments import Moments, combined_by_output, tempered
 from relvec.evidence.products import CandidateStatistics, best_additions
 from relvec.evidence.search import BatchSearch, SearchState
-from relvec.likelihoods import Likelihood, PseudoObservations
+from relvec.likelihoods import PseudoObservations
 from relvec.linalg import solve_upper
 from relvec.precision import DEPENDENT
 from relvec.typing import Array, Indices
@@ -72,104 +72,47 @@ class Subproblem:
     whole: bool = False  # whether it is all of the problem
 
 
-@dataclass(frozen=True)
-class EmbeddedModel:
-    """A model of a subproblem as one of the whole problem."""
+def embedded(inner: Model, part: Subproblem, problem: Problem) -> Model:
+    """The model of a subproblem as one of the whole problem.
 
-    inner: Model
-    part: Subproblem
-    problem: Problem  # the whole
-    log_hyperprior: float = 0.0
-
-    @property
-    def likelihood(self) -> Likelihood:
-        # What it keeps of rows is of other rows.
-        found = self.inner.likelihood.log_parameters
-        return self.problem.likelihood.with_parameters(found)
-
-    @property
-    def log_evidence(self) -> float:
-        """Of all rows, if they are like those of the part."""
-        seen = float(self.part.problem.sample_weight.sum())
-        share = float(self.problem.sample_weight.sum()) / seen
-        return share * self.inner.log_evidence
-
-    @property
-    def active(self) -> Indices:
-        return self.part.columns[self.inner.active]
-
-    @property
-    def prior_precision(self) -> Array:
-        return self.inner.prior_precision / self._ratio**2
-
-    @property
-    def mean(self) -> Array:
-        return self.inner.mean * self._ratio
-
-    @property
-    def _ratio(self) -> Array:
-        """Norms of the active columns, beside those that they have in the part."""
-        norms = self.part.problem.design.column_norms[self.inner.active]
-        return np.asarray(self.problem.design.column_norms[self.active] / norms)
-
-    @property
-    def effective_parameters(self) -> Array:
-        return self.inner.effective_parameters
-
-    @property
-    def observations(self) -> PseudoObservations:
-        return self.inner.observations
-
-    @property
-    def log_determinant(self) -> float:
-        return self.inner.log_determinant
+    Its evidence is that of all rows, if they are like those of the part.
+    """
+    columns = part.columns[inner.active]
+    # Norms of the active columns, beside those that they have in the part.
+    norms = part.problem.design.column_norms[inner.active]
+    ratio = problem.design.column_norms[columns] / norms
+    share = problem.sample_weight.sum() / part.problem.sample_weight.sum()
+    return Model(
+        # What a likelihood keeps of rows is of other rows.
+        problem.likelihood.with_parameters(inner.likelihood.log_parameters),
+        inner.observations,
+        replace(inner.posterior.rescaled(ratio), active=columns),
+        float(share) * inner.log_evidence,
+    )
 
 
 @dataclass(frozen=True)
 class _Known:
     """What the search of a part begins with."""
 
-    precision: Array  # (M,) α in the user's units, infinite for a function not in it
-    likelihood: Likelihood
+    problem: Problem  # the whole, with the likelihood and the functions known
     well_conditioned: bool = True  # whether inner products have digits enough
-    weights: Array | None = None  # (K, M) of functions as they are, not of unit norm
 
-    @classmethod
-    def of(cls, problem: Problem, model: Model | None, *, digits: bool) -> "_Known":
-        """From a model of the problem, or what the problem begins with."""
-        precision = np.full(problem.design.shape[1], np.inf)
-        if model is None:
-            if problem.start is not None:
-                precision = problem.start
-            return cls(precision, problem.likelihood)
-        units = problem.precision_units[model.active]
-        precision[model.active] = model.prior_precision * units
-        norms = problem.design.column_norms[model.active]
-        weights = np.zeros((len(model.mean), len(precision)))
-        # A column that vanishes has no norm, and its weight no meaning.
-        weights[:, model.active] = model.mean / np.where(norms > 0, norms, np.inf)
-        return cls(precision, model.likelihood, digits, weights)
+    @property
+    def begun(self) -> bool:
+        """Whether some functions are known."""
+        start = self.problem.start.precision
+        return start is not None and bool(np.isfinite(start).any())
 
-    def columns(self, problem: Problem) -> Indices:
+    @property
+    def columns(self) -> Indices:
         """Those of the model, and the constant."""
-        inside = np.isfinite(self.precision)
-        if problem.bias is not None:
-            inside[problem.bias] = True
+        inside = np.zeros(self.problem.design.shape[1], dtype=bool)
+        if self.problem.start.precision is not None:
+            inside = np.isfinite(self.problem.start.precision)
+        if self.problem.bias is not None:
+            inside[self.problem.bias] = True
         return np.flatnonzero(inside)
-
-    def begun(self, part: Problem, problem: Problem, columns: Indices) -> Problem:
-        """The part with what is known of its columns."""
-        bias, most = problem.bias, problem.max_prior_std
-        weights = self.weights
-        return replace(
-            part,
-            likelihood=self.likelihood,
-            bias=None if bias is None else int(np.searchsorted(columns, bias)),
-            start=self.precision[columns],
-            start_weights=None if weights is None else weights[:, columns],
-            max_prior_std=None if most is None else most[columns],
-            n_distinct=problem.design.shape[1],
-        )
 
 
 @dataclass(frozen=True)
@@ -188,8 +131,8 @@ class SubsampledState:
     over: bool = False
 
     @property
-    def model(self) -> EmbeddedModel:
-        return EmbeddedModel(self.inner.model, self.part, self.problem)
+    def model(self) -> Model:
+        return embedded(self.inner.model, self.part, self.problem)
 
     @property
     def steps(self) -> int:
@@ -214,7 +157,7 @@ class SubsampledSearch:
     settings: SubsamplingSettings = SubsamplingSettings()
 
     def init(self, problem: Problem) -> SubsampledState:
-        known = _Known.of(problem, None, digits=True)
+        known = _Known(problem)
         n_rows, n_basis = problem.design.shape
         few = problem.likelihood.conjugate and n_basis <= self.settings.fresh
         small = n_rows * n_basis <= min(
@@ -225,7 +168,7 @@ class SubsampledSearch:
             if not small:
                 part = _turned(part, digits=True)
             return self._closing(problem, part, 0)
-        if not np.isfinite(known.precision).any():
+        if not known.begun:
             n_rows = self._first(n_rows)
         return self._growing(problem, known, 0, n_rows)
 
@@ -238,15 +181,14 @@ class SubsampledSearch:
             inner = state.search.step(state.part.problem, state.inner)
             return replace(state, inner=inner)
         digits = state.inner.model.posterior.condition < self.settings.most_condition
-        known = _Known.of(problem, state.model, digits=digits)
+        known = _Known(problem.resumed(state.model), digits)
         if state.closing:
             little = self.search.settings.polish_gain * self._nats(problem)
             if state.part.whole or state.gain <= little:
                 return replace(state, over=True)
             after = self._checked(problem, known, state)
         elif state.all_rows and (state.part.whole or state.gain <= self._enough(state)):
-            begun = known.begun(state.part.problem, problem, state.part.columns)
-            part = replace(state.part, problem=begun)
+            part = _with_known(state.part, known)
             after = self._closing(problem, part, state.taken, state.began)
         else:
             n_rows = min(self.settings.growth * state.n_rows, len(problem.y))
@@ -277,12 +219,10 @@ class SubsampledSearch:
             known,
             fresh,
             self._drawn(problem, n_rows),
-            temperature=tuned.temperatures[0],
+            temperature=tuned.temperature,
             promise=max(tuned.promise * problem.n_sharing, least),
         )
         tuned = replace(tuned, polish_steps=settings.newton_steps)
-        if np.isfinite(known.precision).any():
-            tuned = replace(tuned, temperatures=tuned.temperatures[:1])
         search = replace(
             self.search,
             tol=settings.quick * self.search.tol,
@@ -300,7 +240,7 @@ class SubsampledSearch:
         """The search of a part of all rows to the end."""
         search, n_rows = self.search, len(problem.y)
         inner = search.init(part.problem)
-        if part.problem.start is not None and not part.whole:
+        if part.problem.start.precision is not None and not part.whole:
             inner = replace(inner, phase="polishing")
         if began is None:
             began = inner.model.log_evidence
@@ -314,7 +254,7 @@ class SubsampledSearch:
         fresh = self._fresh(problem, known, state.taken)
         promise = self._nats(problem) + self.search.price
         part = _screened(problem, known, fresh, None, promise=promise)
-        if len(part.columns) == len(known.columns(problem)):
+        if len(part.columns) == len(known.columns):
             return replace(state, over=True)
         return self._closing(problem, part, state.taken + len(fresh))
 
@@ -333,7 +273,7 @@ class SubsampledSearch:
         self, problem: Problem, known: _Known, taken: int, n_rows: int | None = None
     ) -> Indices:
         """The next candidates of an order by chance, as many as so many rows allow."""
-        settings, n_known = self.settings, len(known.columns(problem))
+        settings, n_known = self.settings, len(known.columns)
         count = settings.fresh_of_many
         if problem.likelihood.conjugate and n_rows is not None:
             wanted = max(settings.fresh, settings.fresh_each * n_known)
@@ -358,9 +298,9 @@ def _screened(
     On as few rows as stand for all where the likelihood is conjugate.
     """
     conjugate = problem.likelihood.conjugate
-    inside = known.columns(problem)
+    inside = known.columns
     columns = np.union1d(inside, columns)
-    if np.isfinite(known.precision).any():
+    if known.begun:
         every = _rows_of(problem, known, columns, rows, lazy=True)
         gaining = improving_columns(every.problem, temperature, promise)
         columns = np.union1d(inside, columns[gaining])
@@ -369,8 +309,8 @@ def _screened(
             places = np.searchsorted(every.columns, columns)
             design = every.problem.design.view(places, lazy=True)
             narrow = replace(every.problem, design=design)
-            chosen = Subproblem(known.begun(narrow, problem, columns), columns)
-            return _turned(chosen, digits=not known.well_conditioned)
+            part = _with_known(Subproblem(narrow, columns), known)
+            return _turned(part, digits=not known.well_conditioned)
     part = _rows_of(problem, known, columns, rows, lazy=conjugate)
     return _turned(part, digits=False) if conjugate else part
 
@@ -382,8 +322,8 @@ def improving_columns(problem: Problem, temperature: float, promise: float) -> I
     columns come from one pass, by products with columns of the model that are made
     orthonormal beside the prior: they have all digits.
     """
-    active, alpha = started(problem)
-    seen = _seen(problem, active, alpha)
+    active, alpha, start = problem.initial
+    seen = _seen(problem, active, alpha, start)
     noise, unit = temperature * seen.noise_precision, np.ones(1)
     if problem.likelihood.unit is not None:
         noise, unit = np.ones(1), np.sqrt([tempered(temperature, problem.n_sharing)])
@@ -401,20 +341,18 @@ def improving_columns(problem: Problem, temperature: float, promise: float) -> I
         noise_precision=noise,
         parts=parts,
     )
-    gain = best_additions(problem, stats)[1]
+    gain = best_additions(stats, problem.least_precision)[1]
     gain[active] = 0.0
     return np.flatnonzero(gain > promise)
 
 
-def _seen(problem: Problem, active: Indices, alpha: Array) -> PseudoObservations:
+def _seen(
+    problem: Problem, active: Indices, alpha: Array, start: Array
+) -> PseudoObservations:
     """The pseudo-observations at the mode of the model a problem begins with."""
     if problem.likelihood.conjugate:
         at = problem.y, problem.y, problem.sample_weight
         return problem.likelihood.pseudo_observations(*at)
-    start = np.zeros((problem.y.shape[1], len(active)))
-    if problem.start_weights is not None:
-        norms = problem.design.column_norms[active]
-        start = problem.start_weights[:, active] * norms
     at_mode = posterior_at_mode(
         problem, problem.likelihood, active, alpha, start, rough=True
     )
@@ -435,8 +373,22 @@ def _rows_of(
         y, weight = y[rows], weight[rows]
     design = problem.design.view(columns, rows, lazy=lazy)
     whole = rows is None and len(columns) == problem.design.shape[1]
-    part = replace(problem, design=design, y=y, sample_weight=weight)
-    return Subproblem(known.begun(part, problem, columns), columns, whole)
+    rows_taken = replace(problem, design=design, y=y, sample_weight=weight)
+    return _with_known(Subproblem(rows_taken, columns, whole), known)
+
+
+def _with_known(part: Subproblem, known: _Known) -> Subproblem:
+    """The part with what is known of its columns."""
+    whole, columns = known.problem, part.columns
+    bias, most = whole.bias, whole.max_prior_std
+    begun = replace(
+        part.problem,
+        likelihood=whole.likelihood,
+        bias=None if bias is None else int(np.searchsorted(columns, bias)),
+        start=whole.start.subset(columns),
+        max_prior_std=None if most is None else most[columns],
+    )
+    return replace(part, problem=begun)
 
 
 def _turned(part: Subproblem, *, digits: bool) -> Subproblem:

@@ -1,21 +1,28 @@
 """Fits in which parameters of kernels are learned in turn with the model."""
 
-from relvec.kernel_search.adaptive import N_SCALES, learn_adaptive
-from relvec.kernel_search.alternating import learn_alternating
-from relvec.kernel_search.learnable import radial
-from relvec.kernel_search.reference import Reference
-from relvec.kernel_search.relevance import feature_relevance, length_scales
+from dataclasses import replace
+
+from relvec.kernel_search.adaptive import SETTINGS as ADAPTIVE
+from relvec.kernel_search.adaptive import learn_adaptive, learn_alternating
+from relvec.kernel_search.length_scales import (
+    feature_relevance,
+    length_scales,
+    radial,
+)
+from relvec.kernel_search.process import ProcessFit
 from relvec.kernel_search.settings import (
     Adaptive,
+    KernelFamily,
     KernelWeights,
     Learning,
     LengthScales,
     as_learning,
 )
-from relvec.kernel_search.shared import FEW, learn_shared
+from relvec.kernel_search.shared import SETTINGS as SHARED
+from relvec.kernel_search.shared import learn_shared
 from relvec.kernel_search.trials import Trials
 from relvec.kernel_search.weights import learn_weights
-from relvec.kernels import Kernel
+from relvec.kernels import Kernel, Linear
 from relvec.linalg import single_threaded
 from relvec.modelling import (
     FittedModel,
@@ -23,11 +30,14 @@ from relvec.modelling import (
     Specification,
     TrainingSet,
     calibrated,
+    checked_by_folds,
+    fit,
     silent,
 )
 
 __all__ = [
     "Adaptive",
+    "KernelFamily",
     "Learning",
     "LengthScales",
     "as_learning",
@@ -52,7 +62,13 @@ def learn(
     """The model with the kernels that are learned, from those of the specification."""
     with single_threaded():
         model = _learned(learning, spec, data, start, monitor)
-        return calibrated(model, spec, data)
+        model = calibrated(model, spec, data)
+    kernel = model.learned.kernel
+    if isinstance(learning, KernelFamily) and kernel and data.likelihood.conjugate:
+        # The kernel stays as it is: a process chooses nothing among the rows.
+        fixed = replace(spec, kernels=(kernel,))
+        model = checked_by_folds(model, fit, fixed, data, rough=True)
+    return model
 
 
 def learns_together(learning: Learning | None) -> bool:
@@ -77,11 +93,17 @@ def _learned(
     return learn_adaptive(trials) if learning.adaptive else learn_shared(trials)
 
 
-def proposed_kernels(spec: Specification, data: TrainingSet) -> tuple[Kernel, ...]:
+def proposed_kernels(
+    learning: Learning | None, spec: Specification, data: TrainingSet
+) -> tuple[Kernel, ...]:
     """The kernels with the width learned that a model begins with, before any fit."""
-    trials = Trials(spec, LengthScales(), data.drawn(FEW), None, silent)
+    settings = learning if isinstance(learning, LengthScales) else LengthScales()
+    trials = Trials(spec, settings, data.drawn(SHARED.few), None, silent)
     with single_threaded():
-        return trials.with_scales(Reference.of(trials).scales)
+        process = ProcessFit.of(trials)
+    if process.of_planes(more_rows=len(data) > SHARED.few):
+        return (Linear(),)
+    return process.trials.with_scales(process.scales)
 
 
 def n_kernels(learning: Learning | None, given: int) -> int:
@@ -89,5 +111,5 @@ def n_kernels(learning: Learning | None, given: int) -> int:
     if isinstance(learning, KernelWeights):
         return 1
     if isinstance(learning, LengthScales) and learning.adaptive:
-        return given - 1 + N_SCALES
+        return given - 1 + ADAPTIVE.n_scales
     return given

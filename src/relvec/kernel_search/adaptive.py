@@ -1,13 +1,22 @@
-"""Length scales of each vector's own."""
+"""Length scales of each vector's own: backward elimination, and Yuan et al. (2009).
 
-from collections.abc import Callable, Iterator
+Elimination begins with a dictionary of several length scales, from wide ones to narrow
+ones. Functions are deleted one by one while the scales of the others move, and the
+sparsest model is kept that is within a standard error of the best.
+
+Algorithm 1 of Yuan et al. begins with one length scale. H re-estimations of α and the
+noise by MacKay's rule, which prune, are followed by S quasi-Newton steps on log ℓ,
+until the evidence stops rising.
+"""
+
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.linalg import LinAlgError
 
 from relvec.basis import Basis
-from relvec.evidence import Status
+from relvec.evidence import Status, TopDown, WarmStart
 from relvec.kernel_learning import (
     CRITERIA,
     FixedBasisModel,
@@ -18,13 +27,21 @@ from relvec.kernel_learning import (
     ScalableBasis,
     ScalePrior,
     WeightBound,
+    sparsest,
 )
-from relvec.kernel_search.elimination import EliminationPath, EliminationStep
-from relvec.kernel_search.learnable import as_varying, radial
-from relvec.kernel_search.scalable import observations, scalable
-from relvec.kernel_search.shared import Stages, begin, described, reference_of
-from relvec.kernel_search.starts import Distances, given_shape
-from relvec.kernel_search.trials import STOPPED, Trial, Trials
+from relvec.kernel_search.length_scales import (
+    Distances,
+    as_varying,
+    given_shape,
+    observations,
+    radial,
+    scalable,
+)
+from relvec.kernel_search.process import ProcessFit
+from relvec.kernel_search.settings import Adaptive
+from relvec.kernel_search.shared import SETTINGS as SHARED
+from relvec.kernel_search.shared import best_of_grid, proposes
+from relvec.kernel_search.trials import Trials, described
 from relvec.kernels import Kernel
 from relvec.likelihoods import at_ceiling
 from relvec.modelling import (
@@ -33,27 +50,37 @@ from relvec.modelling import (
     TrainingSet,
     equal_pairs,
     fit_candidates,
-    judged,
     logger,
 )
 from relvec.posterior import Posterior
 from relvec.typing import Array, Indices
 
-N_SCALES = 5  # of the dictionary to begin with; with six sin(40/x) was no better
-# That backward elimination sees, of functions N_SCALES times as many: for time's sake.
-MOST_ROWS = 3000
-_STEPS = 8  # of all scales, between two functions that leave; 25 were no better
-# Nats per observation by which narrower scales must be better, and how many in a row
-# may fail: chosen with abalone and six other problems in view.
-_SLACK, _MOST_FAILURES = 0.02, 2
-# Generalised cross-validation does not tell dictionaries apart that are reduced by it.
-JUDGES_OF_SEVERAL = {**CRITERIA, "auto": CRITERIA["loo"]}
-# The prior standard deviation of a narrow function's weight, in those of the targets,
-# and how wide narrow is, in median distances between rows: chosen with sin(40/x) at
-# random places in view.
-_MAX_PRIOR_STD, _WIDE = 4.0, 0.25
-# Precision of log ℓ by feature about what all vectors share: a factor of e is common.
-_PRIOR_PRECISION = 1.0
+
+@dataclass(frozen=True)
+class AdaptiveSettings:
+    """Constants of both algorithms."""
+
+    n_scales: int = 5  # of a dictionary; with six sin(40/x) was no better
+    most_rows: int = 3000  # functions are n_scales times as many: for time's sake
+    steps: int = 8  # of all scales, between two functions that leave; 25: no better
+    # Nats per row by which narrower scales must be better, and how many in a row may
+    # fail: chosen with abalone and six other problems in view.
+    slack: float = 0.02
+    most_failures: int = 2
+    much_worse: float = 0.15  # nats per row of GCV, at which elimination ends
+    # The prior standard deviation of a narrow function's weight, in those of the
+    # targets, and how wide narrow is, in median distances between rows: chosen with
+    # sin(40/x) at random places in view.
+    max_prior_std: float = 4.0
+    wide: float = 0.25
+    # Of log ℓ by feature about what all vectors share: a factor of e is common.
+    prior_precision: float = 1.0
+    most_turns: int = 30  # of algorithm 1, each of a fit and some steps
+    least_gain: float = 1e-3  # nats, which is no evidence for anything
+
+
+SETTINGS = AdaptiveSettings()
+_FINAL = (Status.MAX_SECONDS, Status.STOPPED, Status.INTERPOLATION, Status.PERFECT_FIT)
 
 
 def learn_adaptive(everything: Trials) -> FittedModel:
@@ -61,42 +88,34 @@ def learn_adaptive(everything: Trials) -> FittedModel:
 
     From wide scales to narrow ones, until two of them in a row are no better.
     """
-    data, settings = everything.data, everything.judge
-    stages = Stages.of(everything, most=MOST_ROWS)
-    trials = stages.most
+    settings, trials = everything.judge, everything.on(SETTINGS.most_rows)
     shape = given_shape(trials.template)
     by_feature = settings.mode == "adaptive-ard"
     if by_feature:
-        scales = _scales_by_feature(stages)
+        scales = _scales_by_feature(everything.on(SHARED.few))
         shape = scales / np.exp(np.mean(np.log(scales)))
-    given = _given(trials)
     reduced: list[ReducedDictionary] = []
-    distances = Distances.of(trials.seen_rows, shape, data.rows.seed)
+    distances = Distances.of(trials.seen_rows, shape, everything.data.rows.seed)
     bound = _bound(trials.data, distances)
-    for widths in distances.several(N_SCALES)[-settings.n_restarts :]:
-        if trials.out_of_time():
-            break
+    for widths in distances.several(SETTINGS.n_scales)[-settings.n_restarts :]:
         kernels = trials.with_scales(*widths[:, None] * shape)
         fitted = trials.fitted(trials.data, kernels)
         dictionary = AdaptiveModel(trials, fitted, kernels, bound)
-        reduced.append(dictionary.reduced(given, with_prior=by_feature))
-        if len(reduced) - reduced.index(_best(reduced)) > _MOST_FAILURES:
+        reduced.append(dictionary.reduced(with_prior=by_feature))
+        failures = len(reduced) - 1 - reduced.index(_best(reduced))
+        if failures == SETTINGS.most_failures or trials.out_of_time():
             break
-    if reduced:
-        best = _best(reduced)
-        last = best.model.refitted(best.basis, data)
-    else:
-        last = given.model.ended_as(Status.MAX_SECONDS)
-    model = described(last, trials, [*stages.done, *reduced])
-    return model.ended_as(given.status) if given.status in STOPPED else model
+    best, late = _best(reduced), trials.out_of_time()
+    last = best.model.refitted(best.basis, everything.data)
+    last = last.ended_as(Status.MAX_SECONDS) if late else last
+    return described(last, trials, [*everything.done, *reduced])
 
 
-def _scales_by_feature(stages: Stages) -> Array:
-    by_feature = replace(stages.few.judge, mode="ard")
-    reference = reference_of(replace(stages.few, settings=by_feature))
-    if reference is not None:
-        return reference.scales
-    return begin(stages, by_feature=True).on_more.scales
+def _scales_by_feature(few: Trials) -> Array:
+    trials = replace(few, settings=replace(few.judge, mode="ard"))
+    if proposes(trials):
+        return ProcessFit.of(trials).scales
+    return best_of_grid(trials).scales
 
 
 def _bound(data: TrainingSet, distances: Distances) -> WeightBound | None:
@@ -104,15 +123,8 @@ def _bound(data: TrainingSet, distances: Distances) -> WeightBound | None:
     deviation = float(np.max(data.root_mean_squares))
     if not (data.likelihood.conjugate and deviation):
         return None
-    wide = _WIDE * distances.median * distances.shape
-    return WeightBound(_MAX_PRIOR_STD * deviation, wide)
-
-
-def _given(trials: Trials) -> Trial:
-    """The model of the kernel as it was given, judged as reduced dictionaries are."""
-    trial = trials.unjudged(np.atleast_1d(trials.template.scale))
-    judge = JUDGES_OF_SEVERAL[trials.judge.criterion]
-    return replace(trial, loss=judge(judged(trial.model, trials.data)))
+    wide = SETTINGS.wide * distances.median * distances.shape
+    return WeightBound(SETTINGS.max_prior_std * deviation, wide)
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,7 +145,7 @@ def _best(reduced: list[ReducedDictionary]) -> ReducedDictionary:
     """The first of all but those that are hardly better than it."""
     best = reduced[0]
     for each in reduced[1:]:
-        if each.loss < best.loss - _SLACK:
+        if each.loss < best.loss - SETTINGS.slack:
             best = each
     return best
 
@@ -147,25 +159,21 @@ class AdaptiveModel:
     kernels: tuple[Kernel, ...]  # of its dictionary, length scales ascending
     bound: WeightBound | None = None
 
-    def reduced(self, given: Trial, *, with_prior: bool) -> ReducedDictionary:
+    def reduced(self, *, with_prior: bool) -> ReducedDictionary:
         """The functions that are left, with scales of their own."""
-        basis, seen = self.scalable()
         ends = self.ends
         middle = np.mean(ends, axis=0)
-        prior = ScalePrior(middle[None], _PRIOR_PRECISION) if with_prior else None
-        late = self.trials.out_of_time
-        own = OwnScales(Range(*ends), steps=_STEPS, prior=prior, ended=late)
-        # Without noise there is nothing that scales could be learned by.
-        if not at_ceiling(self.model.fit.likelihood):
-            models = own.backward_elimination(basis, seen, self._observations)
-            path = self._path(models, given)
-            if path.models:
-                chosen = path.chosen()
-                basis, seen = chosen.basis, chosen.observations
-        fixed = basis.model(seen)
+        prior = ScalePrior(middle[None], SETTINGS.prior_precision)
+        own = OwnScales(
+            Range(*ends),
+            steps=SETTINGS.steps,
+            prior=prior if with_prior else None,
+            ended=self.trials.out_of_time,
+        )
+        basis, fixed = self._eliminated(own)
         try:
             evidence = fixed.log_evidence
-            loss = self._judge(self._judged(basis, fixed))
+            loss = self._criterion(self._judged(basis, fixed))
         except LinAlgError:
             # Gram matrices are out of digits: the last resort if all dictionaries are.
             evidence, loss = self.model.log_evidence, np.inf
@@ -176,40 +184,51 @@ class AdaptiveModel:
             scales=np.asarray(np.exp(middle)),
             loss=loss,
             log_evidence=evidence,
-            n_vectors=self._n_vectors(basis),
+            n_vectors=int(np.count_nonzero(basis.indices >= self.model.basis.bias)),
             n_rows=len(self.trials.data),
             status=self.model.status,
         )
 
-    def _path(
-        self, models: Iterator[tuple[ScalableBasis, FixedBasisModel]], given: Trial
-    ) -> EliminationPath:
-        """Models of ever fewer functions, until they are much worse or time is out."""
-        path = EliminationPath(
-            sample_weight=self.trials.data.weight,
-            by_rows=self._judge is CRITERIA["loo"],
-            given=None if given.status in STOPPED else given,
-        )
-        for basis, fixed in models:
-            judged = self._judged(basis, fixed)
-            size = self._n_vectors(basis)
+    def _eliminated(self, own: OwnScales) -> tuple[ScalableBasis, FixedBasisModel]:
+        """The model to keep among ever fewer functions, until they are much worse.
+
+        By leave-one-out that is the sparsest within a standard error of the best; other
+        criteria have no standard error, and it is the least by GCV.
+        """
+        data = self.trials.data
+        basis, seen = scalable(self.model, data, self.bound)
+        path: list[tuple[ScalableBasis, FixedBasisModel]] = []
+        losses: list[float] = []
+        rows: list[Array] = []
+        # Without noise there is nothing that scales could be learned by.
+        hopeless = at_ceiling(self.model.fit.likelihood)
+        models = own.backward_elimination(basis, seen, self._observations)
+        for model in () if hopeless else models:
+            found = self._judged(*model)
             try:
-                step = EliminationStep(
-                    basis, fixed.observations, size, judged.gcv, judged.loo_rows
-                )
+                loss, by_rows = found.gcv, found.loo_rows
             except LinAlgError:
                 break
-            if path.ends_with(step) or self.trials.out_of_time():
+            path.append(model)
+            losses.append(loss)
+            rows.append(by_rows)
+            much_worse = loss > min(losses) + SETTINGS.much_worse
+            if much_worse or self.trials.out_of_time():
                 break
-        return path
+        if not path:
+            return basis, basis.model(seen)
+        if self._criterion is CRITERIA["loo"]:
+            return path[sparsest(rows, data.weight)]
+        return path[-1 - int(np.argmin(losses[::-1]))]
+
+    def _observations(self, eta: Array) -> Observations:
+        return observations(self.model, self.trials.data, eta, self.bound)
 
     @property
-    def _judge(self) -> Callable[[Judged], float]:
-        return JUDGES_OF_SEVERAL[self.trials.judge.criterion]
-
-    def _n_vectors(self, basis: ScalableBasis) -> int:
-        """Functions but for the constant."""
-        return int(np.count_nonzero(basis.indices >= self.model.basis.bias))
+    def _criterion(self) -> Callable[[Judged], float]:
+        """GCV does not tell apart dictionaries that are reduced by it: loo, mostly."""
+        criterion = self.trials.judge.criterion
+        return CRITERIA["loo" if criterion == "auto" else criterion]
 
     @property
     def ends(self) -> tuple[Array, Array]:
@@ -217,13 +236,6 @@ class AdaptiveModel:
         known = map(radial, self.kernels)
         scales = [np.atleast_1d(kernel.scale) for kernel in known if kernel is not None]
         return np.log(scales[0]), np.log(scales[-1])
-
-    def scalable(self) -> tuple[ScalableBasis, Observations]:
-        """The functions as they are, and the data."""
-        return scalable(self.model, self.trials.data, self.bound)
-
-    def _observations(self, eta: Array) -> Observations:
-        return observations(self.model, self.trials.data, eta, self.bound)
 
     def _judged(self, basis: ScalableBasis, fixed: FixedBasisModel) -> Judged:
         data, solution, alpha = self.trials.data, fixed.solution, fixed.prior_precision
@@ -281,3 +293,61 @@ class AdaptiveModel:
         more = len(self.kernels) - len(self.trials.spec.kernels)
         first = self.trials.index
         return np.where(indices > first + more, indices - more, indices.clip(max=first))
+
+
+def learn_alternating(settings: Adaptive, everything: Trials) -> FittedModel:
+    """The model by algorithm 1, fitted once more by the solver asked for."""
+    trials = everything.on(SETTINGS.most_rows)
+    shape, seed = given_shape(trials.template), trials.data.rows.seed
+    allowed = Distances.of(trials.seen_rows, shape, seed).allowed
+    late = trials.out_of_time
+    own = OwnScales(allowed, steps=settings.steps, joint=False, ended=late)
+    last = _alternated(settings, trials, own)
+    model = last.model
+    if trials.out_of_time():
+        model = model.ended_as(Status.MAX_SECONDS)
+    elif len(model.indices):
+        left = scalable(model, trials.data)[0]
+        model = last.refitted(left, everything.data)
+    return described(model, trials, [])
+
+
+def _alternated(settings: Adaptive, trials: Trials, own: OwnScales) -> AdaptiveModel:
+    """Turns of both kinds until the evidence stops rising."""
+    limits = replace(trials.spec.limits, max_iter=settings.cycles)
+    start = settings.initial_precision
+    solver = TopDown("mackay", polish=False, initial_precision=start)
+    mackay = replace(trials.spec, solver=solver, limits=limits)
+    candidates = _own_scales(settings, trials)
+    precision = solver.warm_start(len(candidates.basis), WarmStart()).precision
+    before = -np.inf
+    for _ in range(SETTINGS.most_turns):
+        model = fit_candidates(
+            mackay, trials.data, candidates, precision=precision, monitor=trials.monitor
+        )
+        adaptive = AdaptiveModel(trials, model, trials.spec.kernels)
+        ended = model.status in _FINAL or at_ceiling(model.fit.likelihood)
+        gain, before = model.log_evidence - before, model.log_evidence
+        if len(model.indices) == 0 or ended or gain < SETTINGS.least_gain:
+            break
+        try:
+            moved = own.better(*scalable(model, trials.data))
+        except LinAlgError:
+            break
+        candidates, precision, _ = adaptive.candidates(moved)
+    return adaptive
+
+
+def _own_scales(settings: Adaptive, trials: Trials) -> Candidates:
+    """All functions, those of one kernel ready to have scales of their own."""
+    spec, rows = trials.spec, trials.data.rows
+    given = Candidates.of(spec.kernels, spec.centres, rows, bias=spec.intercept)
+    groups = list(given.basis.groups)
+    varying = as_varying(groups[trials.index])
+    assert varying is not None
+    if settings.by_feature:
+        shape = (len(varying), trials.seen_rows.shape[1])
+        scales = np.broadcast_to(varying.scales, shape)
+        varying = replace(varying, scales=scales)
+    groups[trials.index] = varying
+    return replace(given, basis=Basis(tuple(groups), spec.intercept))

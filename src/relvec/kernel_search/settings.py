@@ -64,6 +64,10 @@ class LengthScales(Parametric):
         return self.mode in ADAPTIVE
 
 
+class KernelFamily(LengthScales):
+    """Length scales, of the better of several families of kernels."""
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Adaptive(Parametric):
     """Settings of the algorithm of [1]_ for length scales of each vector's own.

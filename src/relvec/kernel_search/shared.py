@@ -1,214 +1,206 @@
 """Length scales that all functions share: one, or one for each feature.
 
-On few rows to begin with, where fits cost little, then on more: the more rows there
-are, the narrower the best kernel is.
+One kernel has those of a Gaussian process on few rows. Where a criterion is asked for,
+or there are other kernels beside, it chooses among widths from a grid, and among what
+the gradient of the evidence proposes from there: the evidence of a sparse model prefers
+narrow kernels, so it does not choose. The last fit is of all rows.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import cached_property
 
 import numpy as np
 
 from relvec.evidence import Status
-from relvec.kernel_search.reference import Reference
-from relvec.kernel_search.relevance import feature_relevance, length_scales
-from relvec.kernel_search.search import Search, by_loss
-from relvec.kernel_search.trials import STOPPED, Trial, Trials
-from relvec.modelling import FittedModel, Learned
-
-# Rows to learn from, for the sake of time; the last fit is of all. 500 was not varied.
-FEW, MORE, MOST = 500, 1000, 8000
-# Of steps along the gradient and fits, where these are all rows or some: on kin8nm with
-# 1500 rows the first was the best.
-_CYCLES, _CYCLES_OF_PART = 8, 2
-# Of the observations, as functions of a model that has enough of them: set after
-# looking at test figures of one draw of abalone, ccpp, california and kin8nm.
-_FULL = 0.05
-_SAME = 0.1  # in log ℓ, 10 %
-# Nats per observation below what fewer rows have: as much worse as in ``search``.
-_TRAPPED = 0.05
+from relvec.kernel_learning import better_scales
+from relvec.kernel_search.length_scales import (
+    Distances,
+    given_shape,
+    natural_shape,
+    scalable,
+)
+from relvec.kernel_search.process import ProcessFit
+from relvec.kernel_search.trials import Trial, Trials, described
+from relvec.kernels import Linear
+from relvec.likelihoods import at_ceiling
+from relvec.modelling import FittedModel
+from relvec.typing import Array
 
 
 @dataclass(frozen=True)
-class Stages:
-    """Trials on few rows, on more and on most; the same where there are no more."""
+class SharedSettings:
+    """Constants; those of a grid are from docs/theory/kernel_learning.md."""
 
-    few: Trials
-    more: Trials
-    most: Trials
-
-    @classmethod
-    def of(cls, everything: Trials, most: int = MOST) -> "Stages":
-        """Nothing tried yet, of some of the rows of all trials."""
-        stages: list[Trials] = []
-        for count in (FEW, MORE, most):
-            part = everything.data.drawn(count)
-            if not stages or len(part) > len(stages[-1].data):
-                stages.append(replace(everything, data=part, done=[]))
-        return cls(stages[0], stages[min(1, len(stages) - 1)], stages[-1])
-
-    @property
-    def done(self) -> list[Trial]:
-        """All trials."""
-        stages = {id(trials): trials for trials in (self.few, self.more, self.most)}
-        return [trial for trials in stages.values() for trial in trials.done]
+    few: int = (
+        500  # rows that scales are learned from, for the sake of time; not varied
+    )
+    most: int = 8000  # rows that models with them are compared on; the last has all
+    slack: float = 0.005  # nats per row that a wider kernel may cost
+    cycles: int = 8  # of steps along the gradient and a fit
+    most_failures: int = 3  # fits end in other local maxima: the first is not the end
+    # Quasi-Newton steps between two fits: 10 to 15 did what alternations with steps on
+    # α and β as well did not.
+    steps: int = 15
+    least_move: float = 0.03  # in log ℓ: less is not worth a fit
+    # Of the rows: as many as generalised cross-validation takes for all of them.
+    most_functions: float = 1 / 3
+    same: float = 0.1  # in log ℓ, 10 %
+    trapped: float = 0.05  # nats per row by which a fit of all rows is worse
 
 
-@dataclass(frozen=True)
-class Begun:
-    """The best that few rows and some more have to say."""
-
-    on_few: Trial
-    on_more: Trial
-    by_feature: bool
+SETTINGS = SharedSettings()
 
 
 def learn_shared(everything: Trials) -> FittedModel:
-    """The model with the best length scales found."""
-    stages = Stages.of(everything)
-    reference = reference_of(stages.few)
-    if reference is not None:
-        best = _by_reference(stages, reference)
+    """The model with the best length scales found, perhaps of several families."""
+    few, most = everything.on(SETTINGS.few), everything.on(SETTINGS.most)
+    if len(most.data) == len(few.data):
+        most = few
+    if proposes(everything):
+        best = _by_process(few, most)
     else:
-        best = _by_criterion(stages)
-    if len(stages.most.data) < len(everything.data):
+        best = best_of_grid(few)
+        if most is not few:
+            best = most.of(best.scales, best.model if few.ended else None)
+    last = best.model
+    if len(most.data) < len(everything.data):
         last = _of_all(everything, best)
-    else:
-        last = stages.most.completed(best)
-    model = described(last, stages.most, stages.done)
+    model = described(last, most, everything.done)
     kernel = best.kernels[everything.index]
     model = replace(model, learned=replace(model.learned, kernel=kernel))
-    search = Search(stages.few, by_feature=len(best.scales) > 1)
-    remark = search.distances.remark(best.scales)
+    if isinstance(kernel, Linear):
+        return model
+    remark = WidthSearch(few, len(best.scales) > 1).distances.remark(best.scales)
     return model.remarked(remark) if len(model.indices) else model
 
 
-def reference_of(trials: Trials) -> Reference | None:
-    """The process that proposes scales; None where a criterion chooses from a grid."""
-    if trials.judge.criterion != "auto" or len(trials.spec.kernels) > 1:
-        return None
-    return Reference.of(trials)
+def proposes(trials: Trials) -> bool:
+    """Whether a process proposes scales, and not a criterion from a grid."""
+    return trials.judge.criterion == "auto" and len(trials.spec.kernels) == 1
 
 
-def _by_reference(stages: Stages, reference: Reference) -> Trial:
+def _by_process(few: Trials, most: Trials) -> Trial:
     """With the scales of a process, and as good as it on the rows that it has seen."""
-    trials, scales = stages.most, reference.scales
-    limited = trials is not stages.few and trials.spec.deadline.limited
+    process = ProcessFit.of(few)
+    kernel, scales = process.trials.template, process.scales
+    more_rows = most is not few
+    few, most = few.with_kernel(kernel), most.with_kernel(kernel)
+    if process.of_planes(more_rows=more_rows):
+        return most.of_kernels((Linear(),), np.array([np.nan]))
     # What few rows have to say is there in time.
-    before = stages.few.of(scales) if limited else None
-    # Mostly this is the one that stays, and has as many steps as it needs.
-    trial = trials.of(scales, before, steps=None)
-    if reference.surpasses(trial):
-        others = [trials.of(scales, each) for each in reference.beginnings()]
-        trial = min([trial, *others], key=reference.distance)
-    full = trial.n_vectors > _FULL * trials.data.weight.sum()
-    seen = trials is stages.few or not trials.data.likelihood.conjugate
-    if full or seen or not reference.by_feature:
-        return trial
-    # Of numbers that the process has not seen there is more to be learned.
-    search = Search(trials, by_feature=True)
-    return search.along_gradient(trial, _CYCLES_OF_PART, warm=True)
-
-
-def _by_criterion(stages: Stages) -> Trial:
-    """The best of a grid of scales, and of what the gradient finds from there."""
-    mode = stages.few.judge.mode
-    several = stages.few.seen_rows.shape[1] > 1
-    begun: list[Begun] = []
-    if mode != "ard" or not several:
-        begun.append(begin(stages, by_feature=False))
-    if mode != "width" and several:
-        begun.append(begin(stages, by_feature=True, known=begun[0] if begun else None))
-    return _finished(stages, _better(begun))
-
-
-def _better(begun: list[Begun]) -> Begun:
-    """By the criterion; one width where scales of each feature are the same."""
-    first, last = begun[0].on_more, begun[-1].on_more
-    if np.max(np.abs(np.log(last.scales / first.scales))) < _SAME:
-        return begun[0]
-    return min(begun, key=lambda one: one.on_more.loss)
-
-
-def begin(stages: Stages, *, by_feature: bool, known: Begun | None = None) -> Begun:
-    """One width for all features, or more; the first may be known already."""
-    search = Search(stages.few, by_feature=by_feature)
-    if known is not None and search.has_shape(known.on_few.scales):
-        few, step = search.as_own(known.on_few), 0.0
-    else:
-        few, step = search.over_widths()
-    evidence = stages.few.judge.criterion == "evidence"
-    if stages.few is stages.most and not by_feature and not evidence:
-        more = search.between_widths(few, step)
-        return Begun(few, more, by_feature)
-    more = few
-    if stages.more is not stages.few:
-        search = Search(stages.more, by_feature=by_feature)
-        more = search.tried(few.scales, few)
-    if by_feature or evidence:
-        cycles = _CYCLES if stages.more is stages.most else _CYCLES_OF_PART
-        starts = [more, *(search.single_features() if by_feature else [])]
-        if stages.few is stages.most:
-            starts += search.others(few)
-        paths = (search.along_gradient(start, cycles) for start in starts)
-        more = min(paths, key=by_loss)
-    return Begun(few, more, by_feature)
-
-
-def _finished(stages: Stages, begun: Begun) -> Trial:
-    """What most rows make of it."""
-    trial = begun.on_more
-    if stages.most is stages.few:
-        return trial
-    search = Search(stages.most, by_feature=begun.by_feature)
-    if stages.most is not stages.more:
-        trial = search.tried(trial.scales, trial)
-    full = _FULL * stages.most.data.weight.sum()
-    trial = search.narrowed(trial, full)
-    if not begun.by_feature or trial.n_vectors > full:
-        return trial
-    return search.along_gradient(trial, _CYCLES_OF_PART, warm=True)
+    limited = more_rows and most.spec.deadline.limited
+    before = few.of(scales).model if limited else None
+    trial = most.of(scales, before)
+    if process.surpasses(trial):
+        others = [most.of(scales, each) for each in process.beginnings()]
+        trial = min([trial, *others], key=process.distance)
+    return trial
 
 
 def _of_all(everything: Trials, best: Trial) -> FittedModel:
     """The model of all rows, searched for twice if it falls short.
 
-    Without time it is that of the rows that the kernel was learned from.
+    Without time it is that of the rows that models were compared on.
     """
     if everything.out_of_time():
         return best.model.ended_as(Status.MAX_SECONDS)
-    data = everything.data
+    data, part = everything.data, best.model.fit.n_observations
     last = everything.fitted(data, best.kernels)
-    part = best.model.fit.n_observations
-    least = best.log_evidence / part - _TRAPPED
+    least = best.log_evidence / part - SETTINGS.trapped
     if last.log_evidence / data.weight.sum() < least:
         again = everything.fitted(data, best.kernels, best.model)
-        last = again if again.log_evidence > last.log_evidence else last
+        last = max(last, again, key=lambda model: model.log_evidence)
     return last
 
 
-def described(model: FittedModel, trials: Trials, done: Sequence[Any]) -> FittedModel:
-    """The model with all that it has learned, by some trials, of what was tried."""
-    if stopped := [tried.status for tried in done if tried.status in STOPPED]:
-        model = model.ended_as(stopped[0])
-    relevance = feature_relevance(model, trials.data.table, trials.data.weight)
-    learned = Learned(
-        length_scales=length_scales(model.basis),
-        feature_relevance=relevance,
-        history=history(done),
-    )
-    return replace(model, learned=learned)
+def best_of_grid(trials: Trials) -> Trial:
+    """The best of a grid of widths, and of what the gradient finds from there."""
+    mode = trials.judge.mode
+    several = trials.seen_rows.shape[1] > 1
+    if mode == "width" or not several:
+        return WidthSearch(trials, by_feature=False).best()
+    free = WidthSearch(trials, by_feature=True)
+    if mode == "ard":
+        return free.best()
+    shared = WidthSearch(trials, by_feature=False).best()
+    scales = shared.scales * np.ones(trials.seen_rows.shape[1])
+    own = free.along_gradient(replace(shared, scales=scales))
+    alike = np.max(np.abs(np.log(own.scales / shared.scales))) < SETTINGS.same
+    return shared if alike else min(shared, own, key=by_loss)
 
 
-def history(done: Sequence[Any]) -> dict[str, Any]:
-    """Of all that was tried, trials and reduced dictionaries, in its order."""
-    size = max((len(tried.scales) for tried in done), default=1)
-    scales = [np.zeros(size) + tried.scales for tried in done]
-    return {
-        "n_rows": np.array([tried.n_rows for tried in done], dtype=np.intp),
-        "length_scale": np.array(scales).reshape(-1, size),
-        "criterion": np.array([tried.loss for tried in done]),
-        "log_evidence": np.array([tried.log_evidence for tried in done]),
-        "n_vectors": np.array([tried.n_vectors for tried in done], dtype=np.intp),
-    }
+@dataclass(frozen=True)
+class WidthSearch:
+    """For one length scale, or one of each feature."""
+
+    trials: Trials
+    by_feature: bool
+
+    @cached_property
+    def distances(self) -> Distances:
+        """Between rows, in the shape that the search begins with."""
+        trials, rows = self.trials, self.trials.seen_rows
+        shape = given_shape(trials.template)
+        if self.by_feature:
+            shape = natural_shape(trials.template, rows, trials.data.weight)
+        return Distances.of(rows, shape, trials.data.rows.seed)
+
+    def best(self) -> Trial:
+        """By the criterion, of widths and of scales along the gradient."""
+        found = self.over_widths()
+        moves = self.by_feature or self.trials.judge.criterion == "evidence"
+        return self.along_gradient(found) if moves else found
+
+    def over_widths(self) -> Trial:
+        """The widest of several widths that are about as good as the best."""
+        widths = self.distances.widths(self.trials.judge.n_restarts)
+        from_centre = np.abs(np.log(widths / self.distances.centre))
+        found: list[Trial] = []
+        for width in widths[np.argsort(from_centre, kind="stable")]:
+            if not (found and self.trials.ended):
+                found.append(self.trials.of(width * self.distances.shape))
+        least = min(map(by_loss, found)) + SETTINGS.slack
+        return max(
+            (trial for trial in found if trial.loss <= least),
+            key=lambda trial: trial.scales[0],
+        )
+
+    def along_gradient(self, best: Trial) -> Trial:
+        """Steps along the gradient of the evidence and fits from nothing in turn."""
+        current, failures = best, 0
+        for _ in range(SETTINGS.cycles):
+            if failures == SETTINGS.most_failures or self.trials.ended:
+                break
+            scales = self._proposed(current)
+            if np.max(np.abs(np.log(scales / current.scales))) < SETTINGS.least_move:
+                break
+            current = self.trials.of(scales)
+            failures = failures + 1 if current.loss >= best.loss else 0
+            best = min(best, current, key=by_loss)
+        return best
+
+    def _proposed(self, trial: Trial) -> Array:
+        """Scales at which the functions of a model have more evidence."""
+        data, model = self.trials.data, trial.model
+        many = len(model.basis) > SETTINGS.most_functions * data.weight.sum()
+        if many or at_ceiling(model.fit.likelihood):
+            return trial.scales
+        start, seen = scalable(model, data)
+        if len(start.varying) == 0:
+            return trial.scales
+        found, _ = better_scales(
+            start,
+            seen,
+            self.distances.allowed,
+            steps=SETTINGS.steps,
+            tied=not self.by_feature,
+            ended=self.trials.out_of_time,
+        )
+        if len(found.varying) == 0:
+            return trial.scales
+        return np.asarray(found.varying.scales[0])
+
+
+def by_loss(trial: Trial) -> float:
+    """What the criterion says."""
+    return trial.loss

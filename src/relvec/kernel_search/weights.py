@@ -16,17 +16,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from relvec.basis import Basis
 from relvec.evidence import Status
 from relvec.kernel_learning import Mixed, better_weights
 from relvec.kernel_search.trials import STOPPED
 from relvec.kernels import Kernel
-from relvec.kernels.mixture import Mixture
-from relvec.kernels.sparse import as_dense
+from relvec.kernels.base import as_dense
+from relvec.kernels.combinations import Mixture
 from relvec.modelling import (
-    Beginning,
     FittedModel,
-    KnownFunctions,
     Learned,
     Monitor,
     Specification,
@@ -35,24 +32,33 @@ from relvec.modelling import (
 )
 from relvec.typing import Array
 
-# The numbers below were chosen on 14 problems of 100 to 150 rows, five draws each;
-# docs/theory/kernel_learning.md, "Weights of kernels", has what came of it on others.
-_SHARES = 11  # of the first of two kernels, from 0 to 1, all of which are tried
-# Of more kernels equal weights are tried, and each kernel alone while they are so few.
-_FEW_KERNELS = 5
-# Fits along the gradient, before steps towards single kernels and after.
-_CLIMBS_BEFORE, _CLIMBS_AFTER = 3, 2
-# Of the way towards a kernel by itself: between two shares, or from coarse to fine.
-_BETWEEN_SHARES, _STEPS = (0.15,), (0.4, 0.15)
-_MOST_DIRECTIONS = 4  # towards kernels of the largest weights
-_SHORTER = 0.25  # of a step that failed, for a fit with the functions of both its ends
-_ALONE = 0.99  # weight of a kernel beside which there is nothing to take from
-_LEAST_GAIN = 1e-2  # nats, which is no evidence for anything
-_LEAST_CLIMB = 5e-2  # the same of a step along the gradient, after which one follows
+
+@dataclass(frozen=True)
+class WeightSettings:
+    """Constants, chosen on 14 problems of 100 to 150 rows, five draws each.
+
+    docs/theory/kernel_learning.md, "Weights of kernels", has what came of it on others.
+    """
+
+    shares: int = 11  # of the first of two kernels, from 0 to 1, all of which are tried
+    few_kernels: int = 5  # of which each is tried alone, besides equal weights
+    # Fits along the gradient, before steps towards single kernels and after.
+    climbs_before: int = 3
+    climbs_after: int = 2
+    # Of the way towards a kernel by itself: between two shares, or from coarse to fine.
+    between_shares: tuple[float, ...] = (0.15,)
+    steps: tuple[float, ...] = (0.4, 0.15)
+    most_directions: int = 4  # towards kernels of the largest weights
+    alone: float = 0.99  # weight of a kernel beside which there is nothing to take from
+    least_gain: float = 1e-2  # nats, which is no evidence for anything
+    least_climb: float = (
+        5e-2  # nats of a step along the gradient, after which one follows
+    )
+    most_rows: int = 5000  # from which better weights are guessed, for memory's sake
+
+
+SETTINGS = WeightSettings()
 _DEGENERATE = (Status.INTERPOLATION, Status.PERFECT_FIT)
-# From which better weights are guessed, by all kernels at once, for the sake of memory;
-# the evidence is of all.
-_MOST_ROWS = 5000
 
 
 def learn_weights(
@@ -71,139 +77,101 @@ def learn_weights(
         first, others = known, np.empty((0, n_kernels))
     else:
         first, others = np.full(n_kernels, 1 / n_kernels), _other_mixtures(n_kernels)
-    search = _Search.begun(spec, data, monitor, first, start)
+    search = _Search(spec, data, monitor)
+    search.tried(first, start)
     # Nothing to learn from where kernels are so narrow that they explain every row.
-    if search.best.status not in _DEGENERATE:
+    if search.model.status not in _DEGENERATE:
         for weights in others:
             search.tried(weights, start)
-        search.climb(_CLIMBS_BEFORE)
-        search.towards_kernels(_BETWEEN_SHARES if n_kernels == 2 else _STEPS)
-        search.climb(_CLIMBS_AFTER)
-    return search.result
+        search.climb(SETTINGS.climbs_before)
+        two = n_kernels == 2
+        search.towards_kernels(SETTINGS.between_shares if two else SETTINGS.steps)
+        search.climb(SETTINGS.climbs_after)
+    # The best model knows whether the search has come to its end.
+    return search.model if search.ended is None else search.model.ended_as(search.ended)
 
 
 def _other_mixtures(n_kernels: int) -> Array:
     """Weights (trials, n) to begin with besides equal ones."""
     if n_kernels == 2:
-        shares = np.delete(np.linspace(0, 1, _SHARES), _SHARES // 2)
+        shares = np.delete(np.linspace(0, 1, SETTINGS.shares), SETTINGS.shares // 2)
         return np.column_stack([shares, 1 - shares])
-    return np.eye(n_kernels if n_kernels <= _FEW_KERNELS else 0, n_kernels)
+    return np.eye(n_kernels if n_kernels <= SETTINGS.few_kernels else 0, n_kernels)
 
 
 @dataclass
 class _Search:
-    """The best model so far, and how it came to an end if it has."""
+    """The best model so far, and how the search came to an end if it has."""
 
     spec: Specification
     data: TrainingSet
     monitor: Monitor
-    best: FittedModel
+    best: FittedModel | None = None
     ended: Status | None = None  # early, by time or by somebody's word
 
-    @classmethod
-    def begun(
-        cls,
-        spec: Specification,
-        data: TrainingSet,
-        monitor: Monitor,
-        weights: Array,
-        start: FittedModel | None,
-    ) -> "_Search":
-        first = _mixed(spec, data, weights, start, monitor)
-        ended = first.status if first.status in STOPPED else None
-        return cls(spec, data, monitor, first, ended)
-
     @property
-    def result(self) -> FittedModel:
-        """The best model, which knows that the search has not come to its end."""
-        return self.best if self.ended is None else self.best.ended_as(self.ended)
+    def model(self) -> FittedModel:
+        """The best model, of which there is one after the first trial."""
+        assert self.best is not None
+        return self.best
 
     @property
     def weights(self) -> Array:
-        """Those of the best model."""
-        weights = self.best.learned.weights
+        """The weights of the best model."""
+        weights = self.model.learned.weights
         assert weights is not None
         return weights
 
     def tried(
-        self, weights: Array, start: KnownFunctions | None, least: float = _LEAST_GAIN
-    ) -> FittedModel | None:
-        """The model with these weights, kept if it gains; None once all is over."""
+        self,
+        weights: Array,
+        start: FittedModel | None,
+        least: float = SETTINGS.least_gain,
+    ) -> None:
+        """Fit one kernel mixed with these weights, and keep the model if it gains."""
         if self.ended is not None:
-            return None
-        trial = _mixed(self.spec, self.data, weights, start, self.monitor)
+            return
+        mixture: Kernel = Mixture(self.spec.kernels, weights)
+        mixed = replace(self.spec, kernels=(mixture,))
+        trial = maximised(mixed, self.data, start=start, monitor=self.monitor)
         if trial.status in STOPPED:
             self.ended = trial.status
-        gain = trial.log_evidence - self.best.log_evidence
-        if gain > least and trial.status not in _DEGENERATE:
-            self.best = trial
-        return trial
+        before = -np.inf if self.best is None else self.best.log_evidence
+        fine = self.best is None or trial.status not in _DEGENERATE
+        if trial.log_evidence - before > least and fine:
+            self.best = replace(trial, learned=Learned(weights=weights))
 
     def climb(self, most: int) -> None:
         """Along the gradient of the evidence while it rises."""
         for _ in range(most):
-            before = self.best
+            before = self.model
             if self.ended is not None or len(before.indices) == 0:
                 return
             at = _functions(before, self.data), self.weights
             goal = better_weights(*at, lambda: self.spec.deadline.passed)
-            self.tried(goal, before, _LEAST_CLIMB)
+            self.tried(goal, before, SETTINGS.least_climb)
             if self.best is before:
                 return
 
     def towards_kernels(self, steps: tuple[float, ...]) -> None:
-        """Steps from the best weights; of two ends the better, or one between."""
+        """Steps from the best weights, each from the functions of the best model."""
         for step in steps:
             for way in self._directions():
-                before, weights = self.best, self.weights
-                trial = self.tried(weights + step * way, before)
-                if trial is not None and self.best is before:
-                    both = _Both(before, trial)
-                    self.tried(weights + _SHORTER * step * way, both)
+                self.tried(self.weights + step * way, self.model)
 
     def _directions(self) -> Iterator[Array]:
         """From the best weights to kernels alone, whatever the best are by then."""
         alone = np.eye(len(self.weights))
-        for kernel in np.argsort(-self.weights, kind="stable")[:_MOST_DIRECTIONS]:
-            if self.weights[kernel] < _ALONE:
+        for kernel in np.argsort(-self.weights, kind="stable")[
+            : SETTINGS.most_directions
+        ]:
+            if self.weights[kernel] < SETTINGS.alone:
                 yield alone[kernel] - self.weights
-
-
-@dataclass(frozen=True)
-class _Both:
-    """The functions of two models."""
-
-    one: FittedModel
-    other: FittedModel
-
-    def beginning(self, basis: Basis) -> Beginning:
-        """The lower α of each, and the weights of the first that knows them."""
-        one, other = self.one.beginning(basis), self.other.beginning(basis)
-        inside = np.isfinite(one.precision)
-        return Beginning(
-            precision=np.fmin(one.precision, other.precision),
-            weights=np.where(inside, one.weights, other.weights),
-            labels=one.labels,
-        )
-
-
-def _mixed(
-    spec: Specification,
-    data: TrainingSet,
-    weights: Array,
-    start: KnownFunctions | None,
-    monitor: Monitor,
-) -> FittedModel:
-    """The model of one kernel, mixed with these weights."""
-    mixture: Kernel = Mixture(spec.kernels, weights)
-    mixed = replace(spec, kernels=(mixture,))
-    model = maximised(mixed, data, start=start, monitor=monitor)
-    return replace(model, learned=Learned(weights=weights))
 
 
 def _functions(model: FittedModel, data: TrainingSet) -> Mixed:
     """The model's functions by every kernel, on some of the rows."""
-    rows = slice(None, None, max(1, len(data) // _MOST_ROWS))
+    rows = slice(None, None, max(1, len(data) // SETTINGS.most_rows))
     X, y, weight = data.table[rows], data.targets[rows], data.weight[rows]
     (group,) = model.basis.groups
     mixture = group.kernel

@@ -132,19 +132,15 @@ class Candidates:
     def fewer(self, count: int) -> "Candidates":
         """Of every kernel so many functions, spread evenly over all."""
         chosen = [np.arange(count) * len(each) // count for each in self.basis.groups]
-        groups = [
-            group.subset(mine)
-            for group, mine in zip(self.basis.groups, chosen, strict=True)
-        ]
-        starts = [part.start - self.basis.bias for part in self.basis.parts]
-        places = np.concatenate(
-            [start + mine for start, mine in zip(starts, chosen, strict=True)]
-        )
-        return Candidates(
-            Basis(tuple(groups), self.basis.bias),
-            self.indices[places],
-            self.kernels[places],
-        )
+        starts = [part.start for part in self.basis.parts]
+        places = [start + mine for start, mine in zip(starts, chosen, strict=True)]
+        return self.subset(np.concatenate([np.arange(self.basis.bias), *places]))
+
+    def subset(self, chosen: Indices) -> "Candidates":
+        """Some of the functions, ascending."""
+        named = chosen[chosen >= self.basis.bias] - self.basis.bias
+        basis = self.basis.subset(chosen)
+        return Candidates(basis, self.indices[named], self.kernels[named])
 
 
 def held(

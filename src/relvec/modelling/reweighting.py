@@ -7,7 +7,7 @@ in turn
     the model of most evidence for these precisions, with all that a Gaussian model has:
     its width learned, its functions chosen, its noise estimated
     the precisions, the noise and the weights until they agree, its functions and their
-    α held, which takes no time beside it (``relvec.evidence.reweighting``)
+    α held, which takes no time beside it (``relvec.evidence.solvers``)
 
 and neither step lowers the bound of the evidence for the functions that there are. Rows
 begin with the precisions that they have to a model of nothing but the median.

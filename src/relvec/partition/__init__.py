@@ -1,6 +1,5 @@
 """Fitting by parts of the rows, which may be anywhere."""
 
-from relvec.partition.elsewhere import RowsElsewhere
 from relvec.partition.fit import divide_and_conquer, fit_partitioned
 from relvec.partition.settings import (
     Incremental,
@@ -10,15 +9,15 @@ from relvec.partition.settings import (
     as_partition,
     check_partition,
 )
-from relvec.partition.size import check_size
-from relvec.partition.survey import Survey
+from relvec.partition.sources import DatasetSummary, DistributedRows
+from relvec.partition.thesis import check_size
 
 __all__ = [
+    "DatasetSummary",
+    "DistributedRows",
     "Incremental",
     "Partition",
-    "RowsElsewhere",
     "SplitMerge",
-    "Survey",
     "WorkingSet",
     "as_partition",
     "check_partition",

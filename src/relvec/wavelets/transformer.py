@@ -12,8 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from relvec.parameters import as_floats, check_choice
 from relvec.typing import AnyArray, Array
-from relvec.wavelets.filters import symmlet
-from relvec.wavelets.functions import basis_functions
+from relvec.wavelets.functions import basis_functions, symmlet
 
 _ORDERS = (2, 10)
 _LEVELS = (1, 16)
@@ -146,7 +145,7 @@ class WaveletTransformer(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: Any) -> Array:
-        """Values of all functions of each feature, one feature after the other.
+        """Values of all functions, feature by feature.
 
         Parameters
         ----------
@@ -165,7 +164,7 @@ class WaveletTransformer(TransformerMixin, BaseEstimator):
 
     def _functions(self, feature: Array, ends: Array) -> Array:
         low, high = ends
-        # A feature that never changed has an interval of any length that begins there.
+        # The interval of a constant feature may have any length.
         positions = (feature - low) / (high - low if high > low else 1.0)
         periodic = self.boundary == "periodic"
         if periodic:
