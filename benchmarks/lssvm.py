@@ -1,17 +1,11 @@
 """LS-SVMs: tuning beside a grid search, low rank beside exact, and other packages."""
 
-import argparse
-import json
-import sys
 import time
 import warnings
 from functools import partial
 from importlib import import_module
 
 import numpy as np
-from learning_problems import cut, friedman
-from markdown import figures
-from memory import memory_in_use, outcome_of
 from sklearn.datasets import load_digits
 from sklearn.kernel_approximation import Nystroem
 from sklearn.kernel_ridge import KernelRidge
@@ -19,6 +13,9 @@ from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
+from benchmarks.harness import Benchmark, in_own_process, memory_in_use, rmse, say
+from benchmarks.problems import cut, friedman_split
+from benchmarks.reports import figures, show_table
 from relvec import LSSVC, LSSVR, Tuning
 
 TABLES = ("abalone", "ccpp", "kin8nm")
@@ -26,13 +23,6 @@ C = np.logspace(-2, 5, 20)
 WIDTHS = np.array([0.3, 0.65, 1.4, 3.2, 7.0])  # times that of gamma="scale"
 ROWS, LAPS = 2000, 5
 LANDMARKS, MANY = 500, 500_000
-
-
-def table(title, header, rows):
-    print(f"\n### {title}\n\n| {' | '.join(header)} |\n|{'---|' * len(header)}")
-    for row in rows:
-        cells = [each if isinstance(each, str) else figures(each) for each in row]
-        print(f"| {' | '.join(cells)} |", flush=True)
 
 
 def seconds(fit, laps=LAPS):
@@ -66,7 +56,7 @@ def tuning(seeds):
 
 
 def low_rank(rows):
-    """Of california housing: how far from exact, and in which share of its time."""
+    """California housing: distance from the exact fit, and share of its time."""
     split = cut("california_housing", 0, rows, n_test=640, target=True)
     for weight in (1.0, 100.0):
         settings = {"C": weight, "memory_budget": "8GB"}
@@ -93,16 +83,14 @@ def low_rank(rows):
         }.items():
             model = LSSVR(**settings, **others)
             own, model = seconds(partial(model.fit, split.X, split.y), laps=1)
-            apart = float(
-                np.sqrt(np.mean((model.predict(split.X_test) - expected) ** 2))
-            )
+            apart = rmse(model.predict(split.X_test), expected)
             yield figures(weight), name, own, own / took, apart, split.rmse(model)
 
 
 def many_rows():
     """Half a million rows and 500 landmarks, each in a process of its own."""
     for name in CONTENDERS:
-        found = outcome_of([sys.executable, __file__, "--alone", name])
+        found = in_own_process(alone, name)
         yield name, found["seconds"], found["peak"] / 1e9, found["rmse"]
 
 
@@ -129,13 +117,13 @@ def alone(name):
     before, _ = memory_in_use()
     took, model = seconds(partial(CONTENDERS[name]().fit, X, y), laps=1)
     _, peak = memory_in_use()
-    rmse = float(np.sqrt(np.mean((model.predict(X_test) - surface(X_test)) ** 2)))
-    print(json.dumps({"seconds": took, "peak": peak - before, "rmse": rmse}))
+    error = rmse(model.predict(X_test), surface(X_test))
+    return {"seconds": took, "peak": peak - before, "rmse": error}
 
 
 def packages():
     """Friedman's function, 2000 rows, of those that are installed."""
-    split = friedman(0, ROWS).standardised(target=True)
+    split = friedman_split(0, ROWS).standardised(target=True)
     found = {
         "relvec LSSVR": lambda: LSSVR(C=10.0),
         'relvec LSSVR(tune="loo")': lambda: LSSVR(tune="loo"),
@@ -148,7 +136,7 @@ def packages():
         try:
             found[name] = partial(getattr(import_module(module), make), **settings)
         except ImportError:
-            print(f"{name} is not installed", file=sys.stderr)
+            say(f"{name} is not installed")
     for make in found.values():
         make().fit(split.X[:200], split.y[:200])  # what compiles does so now
     for name, make in found.items():
@@ -164,35 +152,49 @@ def classes():
         yield name, took
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--rows", type=int, default=20_000, help="of low rank")
-    parser.add_argument("--only", nargs="*", help="sections: tuning, rank, rows, ...")
-    parser.add_argument("--alone", choices=CONTENDERS, help="one of many rows")
-    options = parser.parse_args()
-    warnings.simplefilter("ignore")
-    if options.alone:
-        alone(options.alone)
-        return
+def run(options):
     times = ["exact s", "loo s", "grid s", "loo / exact", "grid / loo"]
     errors = ["RMSE loo", "RMSE grid", "loo / grid"]
-    head = ["C", "method", "s", "of exact", "RMS from exact", "RMSE"]
+    tuning_header = ["table", "seed", *times, *errors]
+    rank_header = ["C", "method", "s", "of exact", "RMS from exact", "RMSE"]
     sections = {
         "classes": ("Classes, 1797 rows", ["classes", "s"], classes),
-        "packages": ("Packages", ["package", "s", "RMSE"], packages),
+        "packages": ("Other packages", ["package", "s", "RMSE"], packages),
         "tuning": (
-            "Tuning",
-            ["table", "seed", *times, *errors],
+            "Tuning C and the width",
+            tuning_header,
             partial(tuning, options.seeds),
         ),
-        "rows": ("Many rows", ["model", "s", "GB", "RMSE"], many_rows),
-        "rank": ("Low rank", head, partial(low_rank, options.rows)),
+        "rows": (
+            "Half a million rows, 500 landmarks",
+            ["model", "s", "GB", "RMSE"],
+            many_rows,
+        ),
+        "rank": ("Low rank beside exact", rank_header, partial(low_rank, options.rows)),
     }
-    for name in options.only or sections:
-        title, header, run = sections[name]
-        table(title, header, run())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for name in options.only or sections:
+            title, header, measured = sections[name]
+            rows = [
+                [each if isinstance(each, str) else figures(each) for each in row]
+                for row in measured()
+            ]
+            show_table(title, header, rows)
 
 
-if __name__ == "__main__":
-    main()
+def add_options(parser):
+    add = parser.add_argument
+    add("--seeds", type=int, default=3, help="draws of each table")
+    add("--rows", type=int, default=20_000, help="of low rank")
+    text = "classes, packages, tuning, rows or rank; all if not given"
+    add("--only", nargs="*", metavar="SECTION", help=text)
+
+
+BENCHMARKS = {
+    "lssvm": Benchmark(
+        "LSSVR and LSSVC: tuning, low rank, many rows, other packages",
+        run,
+        add_options,
+    )
+}

@@ -3,8 +3,6 @@
 And what they take by ONNX in single precision, and how large its files are.
 """
 
-import argparse
-import sys
 import tempfile
 import time
 import warnings
@@ -12,20 +10,20 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-import onnxruntime
-from markdown import figures, table
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from benchmarks.harness import Benchmark, say
+from benchmarks.reports import figures, show_table
 from relvec import LSSVC, LSSVR, RVC, RVR
 from relvec.export import to_onnx
 
 ROWS, VECTORS, FEATURES = 400, 75, 5
-BAR = 100.0  # µs beside validation, of predict without anything asked for besides
+ROW_BAR = 100.0  # µs beside validation, of predict without anything asked for besides
 ROUNDS = 20  # in which all take turns, so that a busy machine disturbs them alike
 
 
-def draw(n_classes, seed=0):
+def draw_rows(n_classes, seed=0):
     """Rows and targets, or classes, that are rough enough to ask for many vectors."""
     rng = np.random.default_rng(seed)
     X = rng.uniform(-1, 1, (ROWS, FEATURES))
@@ -35,13 +33,13 @@ def draw(n_classes, seed=0):
     return X, np.searchsorted(np.quantile(f, np.arange(1, n_classes) / n_classes), f)
 
 
-def models():
+def row_models():
     """Fitted ones by name, and what is asked of them."""
     rvm = {"gamma": 1.0, "candidates": VECTORS}
     lssvm = {"method": "nystrom", "rank": VECTORS, "C": 100.0}
     # All functions stay where a search from the top down ends before it has begun.
     kept = {"solver": "mackay", "max_iter": 1}
-    numbers, two, three = draw(0), draw(2), draw(3)
+    numbers, two, three = draw_rows(0), draw_rows(2), draw_rows(3)
     plain, bars = ("predict", {}), ("predict", {"return_std": True})
     odds = ("predict_proba", {})
     sparse = {
@@ -88,7 +86,7 @@ def lap(calls, task):
     return times / 1e3
 
 
-def measured(tasks, calls):
+def in_turns(tasks, calls):
     """µs of all calls of every task, the tasks in alternation."""
     times = {name: [] for name in tasks}
     for _ in range(ROUNDS):
@@ -106,16 +104,16 @@ def tasks_of(model, asked, row):
     return tasks
 
 
-def outcomes(calls):
+def row_outcomes(calls):
     """A row of the table for each model and method."""
-    for name, (model, (X, y), asked) in models().items():
+    for name, (model, (X, y), asked) in row_models().items():
         model.fit(X, y)
         vectors = len(getattr(model, "relevance_", getattr(model, "support_", ())))
-        print(f"{name}: {vectors} vectors", file=sys.stderr)
+        say(f"{name}: {vectors} vectors")
         tasks = tasks_of(model, asked, X[:1])
         for task in tasks.values():
             task()  # what is computed but once
-        times = measured(tasks, calls)
+        times = in_turns(tasks, calls)
         alone = times.pop("validation")
         for method, laps in times.items():
             cells = [
@@ -125,15 +123,17 @@ def outcomes(calls):
             ]
             bar = ""
             if method == "predict()":
-                bar = "yes" if np.min(laps) - np.min(alone) <= BAR else "no"
+                bar = "yes" if np.min(laps) - np.min(alone) <= ROW_BAR else "no"
             yield [name, method, vectors, *cells, bar]
 
 
 def by_onnx(calls):
     """Bytes of a file, µs of a row, and how many times as fast as ``predict`` it is."""
+    import onnxruntime
+
     settings = onnxruntime.SessionOptions()
     settings.intra_op_num_threads = 1
-    for name, (model, (X, y), _) in models().items():
+    for name, (model, (X, y), _) in row_models().items():
         model.fit(X, y)
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "model.onnx"
@@ -147,25 +147,31 @@ def by_onnx(calls):
         }
         if hasattr(model, "predict_proba"):
             tasks["predict_proba"] = partial(model.predict_proba, X[:1])
-        times = measured(tasks, calls)
+        times = in_turns(tasks, calls)
         run, *each = (float(np.median(laps)) for laps in times.values())
         ratios = [figures(call / run) for call in each]
         yield [name, f"{size:,}", figures(run), figures(each[0]), *ratios, ""][:6]
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--calls", type=int, default=4000, help="of every method")
-    arguments = parser.parse_args()
+def run(options):
     warnings.simplefilter("ignore")
     header = ["model", "method", "vectors", "validation", "call", "beside it"]
-    least = ["validation, least", "call, least", "beside it, least", f"≤ {BAR:.0f}"]
+    least = ["validation, least", "call, least", "beside it, least"]
     print(f"Microseconds for one row of {FEATURES} features, medians and the least.\n")
-    print(table([*header, *least], outcomes(arguments.calls)))
-    print("\nThe same by ONNX, medians.\n")
+    header = [*header, *least, f"≤ {ROW_BAR:.0f}"]
+    show_table("One row, and what is shipped", header, row_outcomes(options.calls))
     header = ["model", "bytes", "ONNX", "predict", "times as fast", "predict_proba"]
-    print(table(header, by_onnx(arguments.calls)))
+    show_table("One row by ONNX, medians", header, by_onnx(options.calls))
 
 
-if __name__ == "__main__":
-    main()
+def add_options(parser):
+    parser.add_argument("--calls", type=int, default=4000, help="of every method")
+
+
+BENCHMARKS = {
+    "one_row": Benchmark(
+        "microseconds of predicting one row, beside validation and by ONNX",
+        run,
+        add_options,
+    )
+}

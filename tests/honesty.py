@@ -435,14 +435,14 @@ class Matched(Laplace):
         from relvec.design import DenseDesign
         from relvec.evidence import Problem
         from relvec.evidence.mode import posterior_at_mode
-        from relvec.likelihoods import MatchedProbit
-        from relvec.likelihoods.multinomial_probit import contrasts
+        from relvec.likelihoods import EPProbit
+        from relvec.likelihoods.multinomial import contrasts
 
         inside = np.flatnonzero(alpha < NEVER / 10)
         code = contrasts(self.likelihood.n_classes)
         design = DenseDesign.weighted(columns[:, inside], self.weight)
         y = code[self.likelihood.y]
-        problem = Problem(design, y, MatchedProbit(code), self.weight)
+        problem = Problem(design, y, EPProbit(code), self.weight)
         start = np.zeros((y.shape[1], len(inside)))
         at = np.arange(len(inside)), alpha[inside], start
         return posterior_at_mode(problem, problem.likelihood, *at)

@@ -11,7 +11,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from relvec import RVR, sparse_bayes
 from relvec.wavelets import WaveletTransformer
-from relvec.wavelets.filters import symmlet
+from relvec.wavelets.functions import symmlet
 
 ORDERS = range(1, 11)
 

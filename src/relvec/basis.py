@@ -32,7 +32,9 @@ class Functions(Protocol):
     @property
     def compact(self) -> bool: ...  # they vanish at a distance: ``values`` are sparse
     @property
-    def anywhere(self) -> Kernel | None: ...  # that of a process of such functions
+    def process_kernel(
+        self,
+    ) -> Kernel | None: ...  # that of a process of such functions
     def __len__(self) -> int: ...
 
     def values(self, X: AnyArray) -> Any:
@@ -64,7 +66,7 @@ class Group:
         return self.kernel.compact
 
     @property
-    def anywhere(self) -> Kernel | None:
+    def process_kernel(self) -> Kernel | None:
         return self.kernel if self.positive_definite else None
 
     def values(self, X: AnyArray) -> Any:

@@ -15,10 +15,11 @@ from relvec.evidence import (
     HeldPrior,
     Limits,
     Problem,
-    Search,
     Solver,
+    SolverContext,
     Status,
     TopDown,
+    WarmStart,
     as_solver,
     check_noise_settings,
     solved,
@@ -212,11 +213,11 @@ default="sequential"
         y=targets[:, None],
         likelihood=_likelihood(likelihood, targets, weights, noise_variance, initial),
         sample_weight=weights,
-        start=solving.starting_precision(matrix.shape[1], None),
+        start=solving.warm_start(matrix.shape[1], WarmStart()),
     )
     constant = _constant_column(matrix) if solving.begins_with_constant else None
-    search = Search(tol, random_state, constant=constant)
-    fit = solved(problem, solving, search, limits, callback)
+    context = SolverContext(tol, random_state, constant=constant)
+    fit = solved(problem, solving, context, limits, callback)
     return _named(fit, columns, np.shape(Phi)[1])
 
 

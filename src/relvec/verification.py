@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from relvec.export.errors import ExportError
-from relvec.export.onnx_file import SELF_TEST, unpacked
+from relvec.export.expressions import ExportError
+from relvec.export.onnx_graph import SELF_TEST, unpacked
 from relvec.parameters import optional_module
 from relvec.persistence import self_test_error
 from relvec.typing import AnyArray

@@ -146,15 +146,34 @@ def test_cross_gram(design, indices, weights):
     assert_allclose(design.cross_gram(indices, weights), expected, atol=1e-13)
 
 
-@pytest.mark.parametrize("n_outputs", [1, 2])
-def test_beside_is_cross_gram_with_what_project_has(design, indices, n_outputs):
-    weights, target = WEIGHTS["one output"], TARGETS[:, :n_outputs]
-    cross, squares, products = design.beside(indices, weights, target)
+@pytest.mark.parametrize("n_outputs", [1, 3])
+@pytest.mark.parametrize("shared", [True, False], ids=["one mixing", "each its own"])
+def test_beside_is_what_project_has_with_products_of_mixed_columns(
+    design, indices, n_outputs, shared, rng
+):
+    weights, target = weights_of(n_outputs), TARGETS[:, :n_outputs]
+    n_mixing = 1 if shared and n_outputs == 1 else n_outputs
+    mixing = rng.uniform(-1, 1, (n_mixing, len(indices), len(indices)))
+    squares, products, cross, half = design.beside(indices, mixing, weights, target)
 
-    weighted = UNIT * weights
-    assert_allclose(cross[0], weighted[:, indices].T @ UNIT, atol=1e-13)
-    assert_allclose(squares[0], np.sum(weighted * UNIT, axis=0), atol=1e-13)
-    assert_allclose(products, target.T @ weighted, atol=1e-13)
+    for k, w in enumerate(weights.T):
+        mixed, weighted = UNIT[:, indices] @ mixing[k], UNIT * w[:, None]
+        assert_allclose(squares[k], np.sum(weighted * UNIT, axis=0), atol=1e-13)
+        assert_allclose(products[k], target[:, k] @ weighted, atol=1e-13)
+        assert_allclose(cross[k], mixed.T @ weighted, atol=1e-13)
+        assert_allclose(half[k], mixed.T @ (w * target[:, k]), atol=1e-13)
+
+
+def test_beside_serves_outputs_that_share_weights_of_rows(design, rng):
+    indices, mixing = np.array([7, 0, 3]), rng.uniform(-1, 1, (1, 3, 3))
+    weights = weights_of(1)
+    squares, products, cross, half = design.beside(indices, mixing, weights, TARGETS)
+    mixed = UNIT[:, indices] @ mixing[0]
+
+    assert squares.shape == (1, 9)
+    assert_allclose(products, TARGETS.T @ (weights * UNIT), atol=1e-13)
+    assert_allclose(cross, (mixed.T @ (weights * UNIT))[None], atol=1e-13)
+    assert_allclose(half, TARGETS.T @ (weights * mixed), atol=1e-13)
 
 
 def test_gram(design, indices, weights):
@@ -331,7 +350,7 @@ def test_entries_of_any_magnitude():
 @pytest.mark.parametrize("rows", [in_memory, in_blocks, some_absent])
 def test_columns_evaluated_piece_by_piece(monkeypatch, rows):
     """Pieces that are smaller than blocks, of rows that are not in order."""
-    monkeypatch.setattr("relvec.design.exact_columns._CACHED_ENTRIES", 6)
+    monkeypatch.setattr("relvec.design.blocked._CACHED_ENTRIES", 6)
     indices, w = np.array([7, 0, 3]), np.arange(3.0)[None]
 
     assert_allclose(blocked(rows()).matvec(w, indices), UNIT[:, indices] @ w.T)

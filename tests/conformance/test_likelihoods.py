@@ -16,8 +16,8 @@ from relvec.likelihoods import (
     StudentT,
     refitted,
 )
-from relvec.likelihoods.logistic_bound import LogisticBound
-from relvec.likelihoods.multinomial_probit import contrasts
+from relvec.likelihoods.bernoulli import LogisticBound
+from relvec.likelihoods.multinomial import contrasts
 from relvec.likelihoods.student_t import ScaleMixture
 
 N = 12

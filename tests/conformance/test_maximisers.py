@@ -13,8 +13,8 @@ from relvec.data import noisy_sinc, two_mixtures
 from relvec.design import DenseDesign
 from relvec.evidence import (
     EM,
+    Continued,
     MacKay,
-    Polished,
     Problem,
     Sequential,
     Status,
@@ -25,8 +25,8 @@ from relvec.evidence.fixed_point import FixedPoint
 from relvec.evidence.mode import posterior_at_mode
 from relvec.evidence.search import BatchSearch, SearchSettings
 from relvec.evidence.sequential import model_at, proposals, with_precision
-from relvec.likelihoods import Bernoulli, Gaussian, MatchedProbit
-from relvec.likelihoods.multinomial_probit import contrasts
+from relvec.likelihoods import Bernoulli, EPProbit, Gaussian
+from relvec.likelihoods.multinomial import contrasts
 
 SEARCHES = {
     "sequential": Sequential(tol=1e-6),
@@ -43,8 +43,8 @@ FIXED_POINTS = {
     "variational": FixedPoint(Variational(), tol=1e-4),
 }
 POLISHED = {
-    "MacKay, polished": Polished(FixedPoint(MacKay(), tol=1e-2), SEARCHES["batches"]),
-    "EM, polished": Polished(FixedPoint(EM(), tol=1e-2), SEARCHES["batches"]),
+    "MacKay, polished": Continued(FixedPoint(MacKay(), tol=1e-2), SEARCHES["batches"]),
+    "EM, polished": Continued(FixedPoint(EM(), tol=1e-2), SEARCHES["batches"]),
 }
 MAXIMISERS = {**SEARCHES, **FIXED_POINTS, **POLISHED}
 
@@ -86,7 +86,7 @@ def matched_probit(seed=0):
     """Three classes, whose posterior is matched row by row."""
     X, labels = make_blobs(21, centers=3, cluster_std=2.5, random_state=seed + 3)
     C = contrasts(3)
-    return Drawn(gaussian_kernel(X, X, 4.0), C[labels], MatchedProbit(C))
+    return Drawn(gaussian_kernel(X, X, 4.0), C[labels], EPProbit(C))
 
 
 # How well the evidence is known: rows are matched to a tolerance.
@@ -147,7 +147,6 @@ def test_polishing_raises_the_evidence(make, name):
 
     assert falls(after) <= 1e-9
     assert fit.log_evidence >= fixed.log_evidence
-    assert fit.log_evidence >= drawn.fitted(maximiser.polish).log_evidence - 1e-6
 
 
 @pytest.mark.parametrize("name", FIXED_POINTS)

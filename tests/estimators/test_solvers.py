@@ -432,11 +432,13 @@ def test_settings_can_be_searched_over():
 
 def test_nested_settings_are_checked_as_a_whole():
     """What is refused together is not set in part."""
-    solver = TopDown(polish=True, hyperprior=Hyperprior())
+    with pytest.warns(FutureWarning, match="polish=True is deprecated"):
+        solver = TopDown(polish=True, hyperprior=Hyperprior())
     with pytest.raises(ValueError, match="polish=True"):
         solver.set_params(prune=10.0, hyperprior__c=1.0)
 
-    assert solver == TopDown(polish=True, hyperprior=Hyperprior())
+    assert solver.get_params()["prune"] is None
+    assert not solver.prior.informative
 
 
 def test_steps_are_not_counted_by_a_tolerance():

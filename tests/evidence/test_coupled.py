@@ -8,7 +8,7 @@ from sklearn.datasets import make_blobs
 
 from relvec import RVC, Mrvm1, Softmax
 from relvec.likelihoods import Softmax as Logit
-from relvec.likelihoods.multinomial_probit import class_probabilities, contrasts
+from relvec.likelihoods.multinomial import class_probabilities, contrasts
 from relvec.posterior import CoupledPosterior, Posterior
 
 GRID = np.linspace(-8, 8, 401)

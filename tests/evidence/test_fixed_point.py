@@ -16,12 +16,13 @@ from relvec.data import noisy_sinc, two_mixtures
 from relvec.design import DenseDesign
 from relvec.evidence import (
     EM,
+    Continued,
     Deadline,
     Limits,
     MacKay,
-    Polished,
     Problem,
     Status,
+    WarmStart,
     maximise,
 )
 from relvec.evidence.fixed_point import FixedPoint, evidence_gradient
@@ -177,17 +178,17 @@ def test_the_end_of_mackays_iteration_is_a_fixed_point(make):
 @pytest.mark.parametrize("update", UPDATES)
 @pytest.mark.parametrize("make", [regression, classification])
 @pytest.mark.parametrize("seed", [0, 1, 2, 3, 5])
-def test_polished_it_ends_where_the_sequential_search_does(update, make, seed):
+def test_the_search_goes_on_where_the_fixed_point_is(update, make, seed):
     problem = make(seed=seed)
-    top_down = maximise(
-        problem, Polished(FixedPoint(UPDATES[update]), BatchSearch()), Limits()
-    )
-    sequential = maximise(problem, BatchSearch(), Limits())
+    fixed_point = FixedPoint(UPDATES[update])
+    pruned = maximise(problem, fixed_point, Limits())
+    top_down = maximise(problem, Continued(fixed_point, BatchSearch()), Limits())
+    bottom_up = maximise(problem, BatchSearch(), Limits())
 
     assert top_down.status is Status.CONVERGED
-    gain = top_down.log_evidence - sequential.log_evidence
-    # The search from nothing is part of it, so that it may end higher but not lower.
-    assert -1e-6 < gain < max(1.0, 0.02 * abs(sequential.log_evidence))
+    assert top_down.log_evidence > pruned.log_evidence - 1e-6
+    least = max(1.0, 0.02 * abs(bottom_up.log_evidence))
+    assert top_down.log_evidence > bottom_up.log_evidence - least
     assert np.all(np.diff(top_down.history["log_evidence"][-2:]) > -1e-6)
     assert len(top_down.posterior.active) < 15
     steps = top_down.history["iteration"]
@@ -198,11 +199,11 @@ def test_polished_it_ends_where_the_sequential_search_does(update, make, seed):
 def test_pruned_functions_get_a_second_chance(seed):
     """A threshold far too low takes out what is needed; polishing brings it back."""
     problem = regression(seed=seed)
-    hasty = FixedPoint(MacKay(prune=0.3))
+    hasty = FixedPoint(MacKay(prune=0.03))
     alone = maximise(problem, hasty, Limits())
-    polished = maximise(problem, Polished(hasty, BatchSearch()), Limits())
+    polished = maximise(problem, Continued(hasty, BatchSearch()), Limits())
 
-    assert polished.log_evidence > alone.log_evidence + 0.3
+    assert polished.log_evidence > alone.log_evidence + 2
 
 
 def test_a_threshold_that_prunes_everything_leaves_the_empty_model():
@@ -231,7 +232,7 @@ def test_hard_dictionaries_end_in_finite_numbers(update):
         Phi, y = hard_dictionary(np.random.default_rng(seed))
         fit = maximise(
             problem_of(Phi, y),
-            Polished(FixedPoint(UPDATES[update], tol=1e-2), BatchSearch()),
+            Continued(FixedPoint(UPDATES[update], tol=1e-2), BatchSearch()),
             Limits(max_iter=300),
         )
         assert np.isfinite(fit.log_evidence)
@@ -295,9 +296,8 @@ class TestEstimators:
         X, y = two_mixtures(100, seed=3)
         model = RVC(gamma=4.0, solver=solver, tol=1e-2).fit(X, y)
 
-        assert_allclose(
-            model.log_evidence_, RVC(gamma=4.0).fit(X, y).log_evidence_, rtol=0.02
-        )
+        expected = RVC(gamma=4.0).fit(X, y)
+        assert abs(model.log_evidence_ - expected.log_evidence_) < 2
 
     def test_a_dictionary_of_ones_own(self, solver):
         rng = np.random.default_rng(0)
@@ -332,8 +332,9 @@ def test_bad_settings():
 class TestWithoutTime:
     """It begins with fewer functions."""
 
-    def begun(self, **start):
-        problem = replace(regression(250, width=1.0), bias=0, **start)
+    def begun(self, start=None):
+        known = WarmStart(start)
+        problem = replace(regression(250, width=1.0), bias=0, start=known)
         maximiser = FixedPoint(deadline=Deadline(0.0))
         return problem, maximiser, maximiser.init(problem)
 
@@ -350,7 +351,7 @@ class TestWithoutTime:
         start = np.full(251, np.nan)
         start[100:190] = 1.0
         start[220:] = np.inf
-        _, _, state = self.begun(start=start)
+        _, _, state = self.begun(start)
 
         assert np.isin(np.arange(100, 190), state.model.active).all()
         assert len(state.model.active) == 100
@@ -370,7 +371,7 @@ class TestWithoutTime:
 
     def test_all_get_a_chance_where_it_is_polished(self):
         problem, maximiser, _ = self.begun()
-        polished = Polished(maximiser, BatchSearch())
+        polished = Continued(maximiser, BatchSearch())
         found = maximise(problem, polished)
         expected = maximise(problem, replace(polished, fixed_point=FixedPoint()))
 

@@ -11,8 +11,8 @@ from relvec import RVC, Mrvm1
 from relvec.design import DenseDesign
 from relvec.evidence import Problem
 from relvec.evidence.mode import posterior_at_mode
-from relvec.likelihoods import MatchedProbit, MultinomialProbit
-from relvec.likelihoods.multinomial_probit import contrasts
+from relvec.likelihoods import EPProbit, MultinomialProbit
+from relvec.likelihoods.multinomial import contrasts
 from relvec.likelihoods.probit_integrals import orthant
 
 N_CLASSES = 3
@@ -59,7 +59,7 @@ def exact_moments(Phi, problem, alpha):
 def test_it_is_closer_to_the_integrals_than_the_mode():
     """Evidence, mean and variance, on average over a few problems."""
     alpha = 0.02
-    errors = {MultinomialProbit: [], MatchedProbit: []}
+    errors = {MultinomialProbit: [], EPProbit: []}
     for seed in range(4):
         Phi, problem = classes_problem(MultinomialProbit(C), seed=seed)
         evidence, mean, variance = exact_moments(Phi, problem, alpha)
@@ -78,7 +78,7 @@ def test_it_is_closer_to_the_integrals_than_the_mode():
 
 def test_what_is_matched():
     """Aμ = Φᵀg, and each cavity is the posterior without its row."""
-    Phi, problem = classes_problem(MatchedProbit(C), 40, 3)
+    Phi, problem = classes_problem(EPProbit(C), 40, 3)
     alpha = np.array([0.1, 0.5, 2.0])
     mode = posterior_of(problem, alpha)
     seen = mode.observations
@@ -106,7 +106,7 @@ def test_evidence_follows_precisions_as_that_of_its_observations():
         weights = alpha[0] * mode.posterior.mean[:, 0] ** 2
         return (up - down) / (2 * h), 0.5 * np.sum(1 - spent - weights)
 
-    found, expected = slopes(MatchedProbit)
+    found, expected = slopes(EPProbit)
     assert_allclose(found, expected, rtol=0.03)
     found, expected = slopes(MultinomialProbit)
     assert abs(found - expected) > 0.06 * expected
@@ -115,7 +115,7 @@ def test_evidence_follows_precisions_as_that_of_its_observations():
 def test_weights_are_repetitions():
     rng = np.random.default_rng(5)
     counts = rng.integers(1, 4, 30)
-    _, once = classes_problem(MatchedProbit(C), 30, 2, weights=counts.astype(float))
+    _, once = classes_problem(EPProbit(C), 30, 2, weights=counts.astype(float))
     rows = np.repeat(np.arange(30), counts)
     columns = once.design.matvec(np.eye(2), np.arange(2))[rows]
     repeated = replace(
@@ -133,7 +133,7 @@ def test_weights_are_repetitions():
 @pytest.mark.parametrize("weight", [1e-3, 0.3, 1.0])
 def test_rows_that_count_for_less_than_one(weight):
     """Their cavities are not larger than what is left without them."""
-    _, problem = classes_problem(MatchedProbit(C), 20, 2, weights=np.full(20, weight))
+    _, problem = classes_problem(EPProbit(C), 20, 2, weights=np.full(20, weight))
     mode = posterior_of(problem, 1e-3)
 
     assert np.isfinite(mode.log_evidence)
@@ -143,7 +143,7 @@ def test_rows_that_count_for_less_than_one(weight):
 
 @pytest.mark.parametrize("start", [50.0, -300.0])
 def test_from_far_away(start):
-    _, problem = classes_problem(MatchedProbit(C), 30, 3)
+    _, problem = classes_problem(EPProbit(C), 30, 3)
     far, near = posterior_of(problem, 0.1, start), posterior_of(problem, 0.1)
 
     assert_allclose(far.log_evidence, near.log_evidence, atol=1e-3)
@@ -152,7 +152,7 @@ def test_from_far_away(start):
 @pytest.mark.parametrize("seed", [2, 3])
 def test_from_where_full_steps_would_not_arrive(seed):
     """With all rows beyond doubt, and many of them wrong."""
-    _, problem = classes_problem(MatchedProbit(C), 30, 3, seed=seed)
+    _, problem = classes_problem(EPProbit(C), 30, 3, seed=seed)
     start = 3000 * np.random.default_rng(seed).standard_normal((2, 3))
     far, near = posterior_of(problem, 0.01, start), posterior_of(problem, 0.01)
 
@@ -160,7 +160,7 @@ def test_from_where_full_steps_would_not_arrive(seed):
 
 
 def test_nothing_in_the_model():
-    _, problem = classes_problem(MatchedProbit(C), 12)
+    _, problem = classes_problem(EPProbit(C), 12)
     none = np.empty(0, dtype=np.intp)
     mode = posterior_at_mode(
         problem, problem.likelihood, none, np.empty(0), np.empty((2, 0))
@@ -175,7 +175,7 @@ def test_a_wide_cavity_does_not_make_the_search_swing():
     x = np.repeat(np.linspace(-1, 1, 3), 10)[:, None] + np.linspace(0, 0.1, 30)[:, None]
     Phi = np.hstack([x, x**2, np.ones((30, 1))])
     y = C[np.repeat(np.arange(3), 10)]
-    problem = Problem(DenseDesign(Phi, np.ones(3)), y, MatchedProbit(C), np.ones(30))
+    problem = Problem(DenseDesign(Phi, np.ones(3)), y, EPProbit(C), np.ones(30))
     mode = posterior_of(problem, 1e-3)
     again = posterior_at_mode(
         problem, mode.likelihood, np.arange(3), np.full(3, 1e-3), mode.posterior.mean

@@ -17,6 +17,7 @@ from relvec.evidence import (
     Problem,
     Sequential,
     Status,
+    WarmStart,
     base,
     maximise,
 )
@@ -81,7 +82,7 @@ def test_no_time_to_begin():
     found = maximise(problem(), Sequential())
     start = np.full(60, np.inf)
     start[found.posterior.active] = found.posterior.prior_precision
-    known = replace(problem(), likelihood=found.likelihood, start=start)
+    known = replace(problem(), likelihood=found.likelihood, start=WarmStart(start))
     fit = maximise(known, Interrupted(most_steps=-1))
 
     assert fit.status is Status.MAX_SECONDS
@@ -220,7 +221,7 @@ def test_a_start_is_no_broader_than_it_may_be():
     start = np.where(np.arange(given.design.shape[1]) < 2, 1e-6, np.inf)
     bound = np.full(given.design.shape[1], 2.0)
     fit = maximise(
-        replace(given, start=start, max_prior_std=bound),
+        replace(given, start=WarmStart(start), max_prior_std=bound),
         BatchSearch(),
         Limits(max_iter=0),
     )

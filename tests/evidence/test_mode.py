@@ -10,11 +10,11 @@ from problems import gaussian_kernel, random_case, unit_columns
 
 from relvec.blockwise import OutOfTimeError, stopped_when
 from relvec.design import DenseDesign
-from relvec.evidence import Problem
+from relvec.evidence import Problem, WarmStart
 from relvec.evidence.mode import posterior_at_mode
 from relvec.evidence.sequential import Sequential
 from relvec.likelihoods import Bernoulli, Gaussian, MultinomialProbit
-from relvec.likelihoods.multinomial_probit import contrasts
+from relvec.likelihoods.multinomial import contrasts
 
 
 @pytest.mark.parametrize("n_outputs", [1, 2])
@@ -145,7 +145,7 @@ def test_a_rough_mode_is_near_and_keeps_the_likelihood():
     assert rough.likelihood is problem.likelihood
     assert_allclose(rough.log_evidence, exact.log_evidence, atol=0.05)
     density = problem.likelihood.log_density(problem.y, exact.eta, np.ones(60))
-    coarse = problem.likelihood.coarse
+    coarse = problem.likelihood.low_accuracy
     found = coarse.log_density(problem.y, exact.eta, np.ones(60))
     assert coarse.n_nodes < problem.likelihood.n_nodes
     assert_allclose(found, density, atol=60 * 1e-5)
@@ -155,7 +155,7 @@ def test_a_search_may_begin_from_weights_of_functions_as_they_are():
     problem = several_classes()
     start = np.full(60, np.inf)
     start[::6] = 1e-2
-    problem = replace(problem, start=start)
+    problem = replace(problem, start=WarmStart(start))
     found = Sequential().init(problem).model
     weights = np.zeros((3, 60))
     weights[:, ::6] = found.mean / problem.design.column_norms[::6]
@@ -167,7 +167,7 @@ def test_a_search_may_begin_from_weights_of_functions_as_they_are():
             return super().pseudo_observations(y, eta, sample_weight)
 
     counted = Counted(problem.likelihood.coding)
-    problem = replace(problem, start_weights=weights, likelihood=counted)
+    problem = replace(problem, start=WarmStart(start, weights), likelihood=counted)
     again = Sequential().init(problem).model
     assert_allclose(again.log_evidence, found.log_evidence, rtol=1e-7)
     assert len(asked) <= 3

@@ -9,7 +9,7 @@ from sklearn.datasets import make_blobs
 from relvec import RVC, Mrvm1, Status
 from relvec.chance import generator
 from relvec.design import DenseDesign
-from relvec.evidence import Limits, Problem, PublishedMrvm1, Search, solved
+from relvec.evidence import Limits, Problem, PublishedMrvm1, SolverContext, solved
 from relvec.evidence.multiclass import OneAtATime
 from relvec.likelihoods import MultinomialProbit
 
@@ -102,7 +102,9 @@ def coded(K, classes):
 @pytest.mark.parametrize("convergence", ["conv1", "conv2"])
 def test_is_the_published_algorithm(n_classes, convergence):
     _, K, classes = problem(n_classes=n_classes)
-    fit = solved(coded(K, classes), PublishedMrvm1(convergence), Search(), Limits())
+    fit = solved(
+        coded(K, classes), PublishedMrvm1(convergence), SolverContext(), Limits()
+    )
     least = len(K) if convergence == "conv2" else 0
     alpha, W, steps = algorithm_1(K, classes, n_classes, least, 1e-2)
     found = fit.posterior

@@ -7,10 +7,9 @@ from scipy.optimize import minimize
 
 from relvec.design.compressed import Inner, compressed
 from relvec.design.dense import DenseDesign
-from relvec.evidence import BottomUp, Problem, Search, as_solver, solved
-from relvec.evidence.coordinates import Coordinates
+from relvec.evidence import BottomUp, Problem, SolverContext, as_solver, solved
 from relvec.evidence.maximise import Limits
-from relvec.evidence.moments import Moments, NoiseUnits, tempered
+from relvec.evidence.newton import Coordinates, Moments, NoiseUnits, tempered
 from relvec.likelihoods import Gaussian, SharedGaussian
 
 SCALES = np.array([1e-3, 1.0, 50.0])
@@ -42,7 +41,9 @@ def dense_evidence(functions, problem, alpha, beta):
 
 
 def search(problem, solver="sequential"):
-    return solved(problem, as_solver(solver), Search(1e-4, 0, 0.0, None), Limits())
+    return solved(
+        problem, as_solver(solver), SolverContext(1e-4, 0, 0.0, None), Limits()
+    )
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -8,18 +8,19 @@ import pytest
 from numpy.testing import assert_allclose
 
 from relvec.basis import Basis
+from relvec.chance import generator
 from relvec.design import DenseDesign, Rows
 from relvec.design.blocked import BlockedDesign, Room
-from relvec.evidence import Problem
+from relvec.evidence import Problem, WarmStart
 from relvec.evidence.mode import posterior_at_mode
-from relvec.evidence.products import Orthonormal, improving_columns
+from relvec.evidence.products import Orthonormal
 from relvec.evidence.search import BatchSearch
 from relvec.evidence.subsampling import (
     SubsampledSearch,
     SubsamplingSettings,
-    _in_gram_form,
     _Known,
     _rows_of,
+    _screened,
     _turned,
     embedded,
 )
@@ -55,8 +56,7 @@ def large_problem(kind, n_outputs=1, *, bias=True, width=1.0, seed=0, classes=Fa
 
 
 def beginning(problem, precision=None):
-    known = _Known.of(problem, None, digits=True)
-    return known if precision is None else replace(known, precision=precision)
+    return _Known(replace(problem, start=WarmStart(precision)))
 
 
 def part_of(problem, columns=(0, 3, 8, 9, 20), rows=None):
@@ -107,16 +107,15 @@ def test_a_part_says_of_its_columns_what_the_problem_does():
     precision = np.full(problem.design.shape[1], np.inf)
     precision[[8, 20]] = 5.0, 7.0
     known = beginning(problem, precision)
+    elsewhere = beginning(replace(problem, bias=9), precision)
     part = _rows_of(problem, known, np.array([0, 3, 8, 9, 20]), None)
-    elsewhere = replace(problem, bias=9)
 
-    assert known.columns(problem).tolist() == [0, 8, 20]
+    assert known.columns.tolist() == [0, 8, 20]
     assert part.problem.bias == 0
-    assert _rows_of(elsewhere, known, np.array([3, 9]), None).problem.bias == 1
-    assert part.problem.start.tolist() == [np.inf, np.inf, 5.0, np.inf, 7.0]
+    assert _rows_of(problem, elsewhere, np.array([3, 9]), None).problem.bias == 1
+    assert part.problem.start.precision.tolist() == [np.inf, np.inf, 5.0, np.inf, 7.0]
     at = np.array([0, 3, 8, 9, 20])
     assert np.array_equal(part.problem.max_prior_std, problem.max_prior_std[at])
-    assert part.problem.n_distinct == problem.design.shape[1]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -148,27 +147,28 @@ def test_few_rows_have_the_evidence_of_all(digits, rtol, n_outputs, kind):
         assert_allclose(means[1], means[0], rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("classes", [False, True])
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_gains_beside_the_model_has_the_evidence_of_all_rows(kind):
-    """Fewer columns, and as few rows as have their inner products."""
-    problem = large_problem(kind)
+@pytest.mark.parametrize("rows", [None, np.arange(5, 200, 3)], ids=["all", "some"])
+def test_a_part_has_the_columns_known_and_those_that_gain(kind, classes, rows):
+    problem = large_problem(kind, classes=classes)
     precision = np.full(problem.design.shape[1], np.inf)
-    precision[[0, 5, 9]] = 2.0, 0.5, 1.0
-    every = np.arange(problem.design.shape[1])
-    part = _rows_of(problem, beginning(problem, precision), every, None)
-    few = _in_gram_form(part, *improving_columns(part.problem, 1.0, 3.0))
+    precision[[5, 9]] = 0.5, 1.0
+    known, every = beginning(problem, precision), np.arange(1, 31)
+    few = _screened(problem, known, every, rows, promise=3.0)
+    more = _screened(problem, known, every, rows, temperature=4.0, promise=3.0)
 
-    assert {0, 5, 9} <= set(few.columns) < set(every)
-    assert not few.whole
-    assert few.problem.design.shape[1] == len(few.columns)
-    assert len(few.problem.y) <= 2 * (len(few.columns) + 1)
+    assert {0, 5, 9} < set(few.columns) < set(more.columns) <= {0, *every}
     assert few.columns[few.problem.bias] == problem.bias
-    assert_allclose(few.problem.start, precision[few.columns])
-    assert_allclose(few.problem.max_prior_std, problem.max_prior_std[few.columns])
-    inside, alpha = few.columns[::2], np.geomspace(0.1, 10, len(few.columns[::2]))
-    one = evidence(problem, inside, alpha)
-    other = evidence(few.problem, np.arange(len(few.columns))[::2], alpha)
-    assert_allclose(other.log_evidence, one.log_evidence, rtol=1e-7)
+    assert_allclose(few.problem.start.precision, precision[few.columns])
+    assert not few.whole
+
+
+def test_without_a_model_a_part_has_all_columns():
+    problem = large_problem("views in blocks")
+    part = _screened(problem, beginning(problem), np.arange(7), None, promise=3.0)
+
+    assert part.columns.tolist() == [*range(7)]
 
 
 # Models of parts
@@ -199,7 +199,7 @@ def test_a_model_of_a_part_is_one_of_the_problem(kind, few):
     assert set(found.active) <= set(part.columns)
     assert_allclose(again.log_evidence, found.log_evidence, rtol=1e-7)
     assert_allclose(again.posterior.mean, found.mean, rtol=1e-4, atol=1e-5)
-    known = _Known.of(problem, found, digits=True)
+    known = _Known(problem.resumed(found))
     resumed = BatchSearch().init(_rows_of(problem, known, part.columns, None).problem)
     assert_allclose(resumed.model.log_evidence, found.log_evidence, rtol=1e-7)
     assert len(resumed.model.active) == len(found.active)
@@ -218,7 +218,9 @@ def test_the_evidence_of_some_rows_is_scaled_to_all():
 
 # The search
 
-SMALL = SubsamplingSettings(small=0, fewest_rows=60, most_rows=80, fresh=8, fewest=4)
+SMALL = SubsamplingSettings(
+    small=0, fewest_rows=60, most_rows=80, growth=2, fresh=8, fresh_of_many=16, fewest=4
+)
 
 
 def states_of(problem, settings=SMALL, **search):
@@ -257,29 +259,44 @@ def many(request):
     return problem, states_of(problem)
 
 
-def test_some_rows_first_then_all_with_fresh_candidates(many):
-    """And to the end with the last of them only."""
+def test_some_rows_first_then_more_then_all_with_fresh_candidates(many):
+    """And to the end on all rows only."""
     problem, states = many
     parts = parts_of(states)
     every = set(range(problem.design.shape[1]))
+    rows = [state.n_rows for state in parts]
 
-    assert [state.all_rows for state in parts] == [False] + [True] * (len(parts) - 1)
-    assert [state.last for state in parts] == [False] * (len(parts) - 1) + [True]
-    assert len(parts) > 2
+    assert rows[:3] == [60, 120, 240]
+    assert set(rows[2:]) == {240}
+    assert not any(state.closing for state in parts[:3])
+    assert states[-1].closing
     assert set().union(*(state.part.columns for state in parts)) <= every
     for before, after in pairwise(parts):
-        kept = set(before.model.active) | {problem.bias}
-        assert kept <= set(after.part.columns)
+        assert {*before.model.active, problem.bias} <= set(after.part.columns)
+        assert after.taken > before.taken or after.closing
     assert len(parts[0].part.columns) < len(every)
-    for state in parts[:-1]:
-        assert state.search.tol == SMALL.quick * 1e-4
-    assert parts[-1].search.tol == 1e-4
+    for state in parts:
+        quick = 1.0 if state.closing else SMALL.quick
+        assert state.search.tol == quick * 1e-4
+
+
+def test_it_ends_where_the_last_fresh_candidates_gain_nothing(many):
+    """Beside the model of all rows."""
+    problem, states = many
+    last = states[-1]
+    known = _Known(problem.resumed(last.model))
+    drawn = generator(3).permutation(problem.design.shape[1])
+    fresh = drawn[np.arange(last.taken - 8, last.taken) % len(drawn)]
+    nats = 1e-4 * problem.n_observations + 0.05
+    closed = _screened(problem, known, fresh, None, promise=nats)
+
+    assert set(closed.columns) <= {*last.model.active, problem.bias}
 
 
 def test_what_it_found_is_a_model_of_all_rows(many):
     """Its evidence, weights and noise are those of the whole problem."""
     problem, states = many
-    for state in parts_of(states)[1:]:
+    for state in parts_of(states)[2:]:
         found = state.model
         at = found.active, found.prior_precision, found.mean
         again = posterior_at_mode(problem, found.likelihood, *at)
@@ -319,7 +336,7 @@ def test_a_small_problem_is_searched_as_a_whole(classes):
     problem = large_problem("views held", classes=classes)
     states = states_of(problem, SubsamplingSettings())
 
-    assert states[0].last
+    assert states[0].closing
     assert states[0].part.whole
     alone = ended(states[0].part.problem, BatchSearch()).model
     assert states[-1].model.log_evidence == alone.log_evidence
@@ -330,7 +347,7 @@ def test_few_functions_of_many_rows_are_turned_into_few_rows():
     problem = large_problem("views in blocks")
     states = states_of(problem, replace(SMALL, fresh=512))
 
-    assert states[0].last
+    assert states[0].closing
     assert states[0].part.whole
     assert len(states[0].part.problem.y) <= 2 * (N_CENTRES + 3)
 
@@ -340,9 +357,9 @@ def test_a_model_that_is_given_is_looked_at_on_all_rows():
     given = large_problem("views held")
     start = np.full(given.design.shape[1], np.inf)
     start[[4, 11]] = 1.0, 3.0
-    states = states_of(replace(given, start=start))
+    states = states_of(replace(given, start=WarmStart(start)))
 
-    assert all(state.all_rows for state in states)
+    assert all(state.n_rows == N_ROWS for state in states)
     assert {4, 11} <= set(states[0].part.columns)
 
 

@@ -22,7 +22,7 @@ from relvec.evidence import (
 from relvec.evidence.fixed_point import FixedPoint
 from relvec.kernels import Gaussian
 from relvec.likelihoods import Bernoulli, gaussian_noise
-from relvec.likelihoods.logistic_bound import LogisticBound
+from relvec.likelihoods.bernoulli import LogisticBound
 
 INFORMATIVE = Hyperprior(a=0.5, b=0.1, c=3.0, d=0.2)
 

@@ -12,7 +12,7 @@ from export.instances import fitted
 from relvec.basis import Basis, evaluated
 from relvec.export.plan import Plan
 from relvec.lssvm import LeastSquaresModel
-from relvec.lssvm.dual import DualSpread
+from relvec.lssvm.dual import DualVariance
 from relvec.modelling import FittedModel, PairwiseModel
 from relvec.modelling.families import Counts
 
@@ -218,7 +218,7 @@ def _turned(model, rows):
 @spreads.register
 def _(model: LeastSquaresModel, rows, std):
     """Of variances, in which a prior's is cancelled: d std = d variance / 2 std."""
-    if isinstance(model.spread, DualSpread):
+    if isinstance(model.spread, DualVariance):
         system, scale = model.spread.system, model.spread.scales[0]
         half = model.spread.factor.half_solved(np.asfortranarray(np.diag(system.root)))
         kernel = system.functions.kernel

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import onnxruntime
 
-from relvec.export.c_file import c_text
-from relvec.export.onnx_file import onnx_model
+from relvec.export.c_code import c_text
+from relvec.export.onnx_graph import onnx_model
 from relvec.export.python_source import python_text
 
 FLAGS = ("-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror")

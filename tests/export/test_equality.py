@@ -5,7 +5,7 @@ import pytest
 from export.instances import INSTANCES
 from export.measures import known, plan
 from export.runners import by_c, by_onnx, by_python, missing
-from relvec.export.evaluation import evaluated
+from relvec.export.expressions import evaluate
 
 PRECISIONS = ["float64", "float32"]
 
@@ -30,7 +30,7 @@ def test_numpy_is_the_model(name):
     """The program itself, and the Python that is written of it."""
     expected = known(name)
 
-    expected.check(evaluated(plan(name).program, expected.rows), "float64")
+    expected.check(evaluate(plan(name).program, expected.rows), "float64")
     expected.check(by_python(plan(name), expected.rows), "float64")
 
 

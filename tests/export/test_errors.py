@@ -66,7 +66,7 @@ def test_a_kernel_without_a_formula(kernel, write):
     X, y = regression()
 
     with pytest.raises(
-        ExportError, match=r"relvec.kernels, or ship the model by joblib"
+        ExportError, match=r"relvec.kernels, or save the model by joblib"
     ):
         write(fit(RVR(kernel=kernel), X, y).model)
 
@@ -79,7 +79,7 @@ def test_objects(write):
         return np.array([[float(len(set(x) & set(z))) for z in Z] for x in X])
 
     model = fit(RVR(kernel=common, fit_intercept=False), words, y).model
-    with pytest.raises(ExportError, match=r"objects.*ship it by joblib"):
+    with pytest.raises(ExportError, match=r"objects.*save it by joblib"):
         write(model)
 
 
@@ -106,7 +106,7 @@ def test_an_estimator_of_somebody_else(write):
         (REGRESSION, "proba", r"is a regression: use 'mean' or 'mean\+std'"),
         (CLASSES, "mean", "tells classes apart: use output='proba'"),
         (CLASSES, "mean+std", "tells classes apart: use output='proba'"),
-        (VOTES, "proba", "votes are no probabilities: use output='auto'"),
+        (VOTES, "proba", "votes are not probabilities: use output='auto'"),
     ],
 )
 def test_an_output_that_a_model_does_not_have(name, output, message, write):
@@ -147,7 +147,7 @@ def test_a_scaler_of_ones_own(write):
             return super().transform(X, copy) / 2
 
     model = fit(make_pipeline(Halved(), RVR(gamma=0.1)), *regression()).model
-    with pytest.raises(ExportError, match="Halved cannot be made one with the model"):
+    with pytest.raises(ExportError, match="Halved cannot be merged into the model"):
         write(model)
 
 
@@ -192,7 +192,7 @@ def test_scalers_before_a_model_must_be_fitted_too(write):
 )
 def test_labels_that_no_language_here_has(labels, write):
     X, y = regression()
-    with pytest.raises(ExportError, match="cannot be written down"):
+    with pytest.raises(ExportError, match="cannot be written to a file"):
         write(fit(RVC(gamma=0.5), X, labels[(y > 0).astype(int)]).model)
 
 

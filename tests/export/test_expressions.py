@@ -12,9 +12,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from export.runners import by_c, by_onnx, by_python, missing
 from relvec.export import expressions as ex
-from relvec.export.evaluation import evaluated
+from relvec.export.expressions import Program, evaluate
 from relvec.export.plan import Plan, SelfTest
-from relvec.export.program import Program
 
 N_FEATURES, N_ROWS = 3, 5
 ROWS = np.random.default_rng(0).standard_normal((N_ROWS, N_FEATURES))
@@ -65,9 +64,9 @@ def of_constant(value):
 def unary(draw, one):
     op = draw(st.sampled_from(sorted(UNARY)))
     limited = {
-        "exp": lambda value: ex.at_most(value, 3.0),
-        "sqrt": lambda value: ex.at_least(value, 0.0),
-        "log": lambda value: ex.at_least(value, 0.1),
+        "exp": lambda value: ex.minimum(value, 3.0),
+        "sqrt": lambda value: ex.maximum(value, 0.0),
+        "log": lambda value: ex.maximum(value, 0.1),
     }
     operand = limited.get(op, lambda value: value)(one.expression)
     return Both(ex.elementwise(op, operand), UNARY[op](one.values))
@@ -130,17 +129,17 @@ def squares(draw, one):
     """A sum of squares, the product of which may be asked for as well."""
     if not one.shape:
         return one
-    square, values = ex.squared(one.expression), one.values**2
+    square, values = ex.square(one.expression), one.values**2
     if draw(st.booleans()):
         return Both(square.sum(), values.sum(-1))
-    wide = square + square.sum().wider(-1)
+    wide = square + square.sum().expand_dims(-1)
     return Both(wide, values + values.sum(-1, keepdims=True))
 
 
 def placed(draw, one):
     if not one.shape or (len(one.shape) < 3 and draw(st.booleans())):
         axis = draw(st.integers(-len(one.shape) - 1, -1))
-        return Both(one.expression.wider(axis), np.expand_dims(one.values, axis))
+        return Both(one.expression.expand_dims(axis), np.expand_dims(one.values, axis))
     last = st.integers(0, one.shape[-1] - 1)
     columns = draw(st.lists(last, min_size=1, max_size=4))
     return Both(one.expression.take(columns), one.values[..., columns])
@@ -151,12 +150,12 @@ def joined(draw, one, other):
         return one
     parts = draw(st.sampled_from([(one, other), (one, one), (other, one, other)]))
     values = np.concatenate([part.values for part in parts], axis=-1)
-    return Both(ex.concatenated([part.expression for part in parts]), values)
+    return Both(ex.concatenate([part.expression for part in parts]), values)
 
 
 def powers(draw, one):
     exponent = draw(st.sampled_from([1.0, 2.0, 3.0, 7.0, 0.5, -0.5, -2.0, 1.7]))
-    base = ex.at_most(ex.at_least(one.expression, 0.5), 2.0)
+    base = ex.minimum(ex.maximum(one.expression, 0.5), 2.0)
     return Both(ex.power(base, exponent), np.clip(one.values, 0.5, 2.0) ** exponent)
 
 
@@ -181,14 +180,14 @@ OF_TWO = [binary, binary, chosen, joined]
 
 def limited(one):
     """Large values would leave the range in a few steps."""
-    within = ex.at_most(ex.at_least(one.expression, -5.0), 5.0)
+    within = ex.minimum(ex.maximum(one.expression, -5.0), 5.0)
     return Both(within, np.clip(one.values, -5, 5))
 
 
 @st.composite
 def graphs(draw, most=8):
     """Values of a row, the last of which are outputs."""
-    row = ex.rows(N_FEATURES)
+    row = ex.input_row(N_FEATURES)
     known = [Both(row, ROWS), of_constant(constants(draw, (N_FEATURES,)))]
     for _ in range(draw(st.integers(1, most))):
         one, other = draw(st.sampled_from(known)), draw(st.sampled_from(known))
@@ -216,7 +215,7 @@ def test_a_graph_is_what_numpy_makes_of_the_same_operations(graph):
     for name, one in outputs.items():
         assert one.expression.shape == one.shape, name
 
-    same(evaluated(program_of(graph), ROWS), outputs)
+    same(evaluate(program_of(graph), ROWS), outputs)
 
 
 @given(graphs())
@@ -226,14 +225,14 @@ def test_what_is_computed_twice_is_one_value(graph):
     once = program_of(graph)
 
     assert len(list(once)) <= len(list(whole))
-    first, second = evaluated(whole, ROWS), evaluated(once, ROWS)
+    first, second = evaluate(whole, ROWS), evaluate(once, ROWS)
     for name in outputs:
         assert_array_equal(first[name], second[name])
 
 
 def planned(program, kind=np.float64, X=ROWS):
     """A plan for outputs that are no model's."""
-    expected = {name: one[:1] for name, one in evaluated(program, X).items()}
+    expected = {name: one[:1] for name, one in evaluate(program, X).items()}
     test = SelfTest(X[:1], expected)
     return Plan(program, np.dtype(kind).name, kind, test, "A graph.")
 
@@ -287,8 +286,8 @@ def test_c_computes_nearly_the_same_in_single_precision():
 
 
 def test_a_value_that_is_asked_for_beside_its_squares_is_kept():
-    row = ex.rows(2)
-    square = ex.squared(ex.exp(row))
+    row = ex.input_row(2)
+    square = ex.square(ex.exp(row))
     program = Program.of(row, {"first": square.sum(), "second": ex.exp(square) + row})
     X = ROWS[:, :2]
     known = np.exp(X) ** 2
@@ -302,16 +301,16 @@ def test_constants_that_are_all_the_same_keep_their_shape():
     ones = ex.constant(np.ones(3))
 
     assert (ones + ones).shape == (3,)
-    assert ex.if_negative(ex.rows(2).sum(), ones, ones * 2.0).shape == (3,)
+    assert ex.if_negative(ex.input_row(2).sum(), ones, ones * 2.0).shape == (3,)
     assert ex.polynomial(ones, [1.0, 2.0]).is_constant
     assert_array_equal(ex.polynomial(ones, [1.0, 2.0]).number, np.full(3, 3.0))
 
 
 def test_a_product_with_what_is_linear_is_one_matrix():
-    row, matrix = ex.rows(2), np.array([[1.0, 2.0], [3.0, 4.0]])
+    row, matrix = ex.input_row(2), np.array([[1.0, 2.0], [3.0, 4.0]])
     shifted = ex.matmul(ex.matmul(row, matrix) * 2.0 + 1e9, matrix.T) - 3e9
 
     assert [one.op for one in Program.of(row, {"y": shifted})].count("matmul") == 1
-    found = evaluated(Program.of(row, {"y": shifted}), ROWS[:, :2])["y"]
+    found = evaluate(Program.of(row, {"y": shifted}), ROWS[:, :2])["y"]
     known = (ROWS[:, :2] @ matrix * 2 + 1e9) @ matrix.T - 3e9
     assert_allclose(found, known, rtol=1e-12)

@@ -9,8 +9,8 @@ from numpy.testing import assert_allclose
 from export.instances import classes, classifier, fit
 from export.runners import by_onnx
 from relvec import LSSVC, RVC
-from relvec.export.evaluation import evaluated
-from relvec.export.onnx_file import onnx_model
+from relvec.export.expressions import evaluate
+from relvec.export.onnx_graph import onnx_model
 from relvec.export.plan import Plan
 from relvec.modelling.families import Doubt
 
@@ -40,10 +40,10 @@ def test_it_is_what_is_written_out(n_classes, make):
     case = classifier(n_classes, gamma=0.3, make=make)
     rows = np.vstack([case.X, 3 * case.X, 1e3 * case.X]).astype(np.float32)
     plan = Plan.of(case.model, "proba", "float32")
-    expected = evaluated(plan.program, rows.astype(np.float64))["probabilities"]
+    expected = evaluate(plan.program, rows.astype(np.float64))["probabilities"]
 
     found = by_onnx(plan, rows)["probabilities"]
-    assert not any(one.op == "shortened" for one in plan.program.written_out)
+    assert not any(one.op == "named" for one in plan.program.written_out)
     assert_allclose(found, expected, atol=2e-6)
 
 

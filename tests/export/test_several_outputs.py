@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 from export.instances import regression
 from export.runners import by_c, by_onnx, by_python, missing
 from relvec import RVR
-from relvec.export.evaluation import evaluated
+from relvec.export.expressions import evaluate
 from relvec.export.plan import Plan
 
 
@@ -26,7 +26,7 @@ def test_every_rendering_is_the_model(model, output):
     names = output.split("+")
     known = dict(zip(names, model.predict(X, return_std=True), strict=False))
     plan = Plan.of(model, output, "float64")
-    found = [evaluated(plan.program, X), by_python(plan, X), by_onnx(plan, X)]
+    found = [evaluate(plan.program, X), by_python(plan, X), by_onnx(plan, X)]
     if not missing("gcc"):
         found += by_c([plan], [X], "gcc")
     for each in found:

@@ -9,7 +9,7 @@ import pytest
 from export.instances import fitted
 from export.runners import missing
 from relvec.export import ExportError, to_c, to_onnx
-from relvec.export.onnx_file import SELF_TEST
+from relvec.export.onnx_graph import SELF_TEST
 from relvec.verification import verify
 
 NAMES = ["rvr several at 1000", "rvc 3 mrvm1 Gaussian at 0", "lssvr nystrom at 0"]

@@ -14,7 +14,7 @@ from export.measures import rows_about, said
 from export.runners import by_c, by_onnx, compiled, loaded, missing, ran
 from relvec import LSSVR, RVC, RVR, Softmax
 from relvec.export import to_c, to_onnx, to_python
-from relvec.export.evaluation import evaluated
+from relvec.export.expressions import evaluate
 from relvec.export.plan import Plan
 from relvec.kernels import Laplacian, Polynomial
 
@@ -89,7 +89,7 @@ def test_variances_too_small_for_single_precision_are_none():
     _, covariance = case.model.model_.latent(rows)
     assert (covariance[:, 0, 0] < 1e-45).any(), "or there is nothing to test"
     expected = case.model.predict_proba(rows)
-    found = evaluated(plan.program, rows, np.float32)["probabilities"]
+    found = evaluate(plan.program, rows, np.float32)["probabilities"]
     assert_allclose(found, expected, atol=1e-5)
     assert_allclose(by_onnx(plan, rows)["probabilities"], expected, atol=1e-5)
 

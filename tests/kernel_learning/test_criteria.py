@@ -10,7 +10,7 @@ from problems import drawn
 from relvec.kernel_learning import CRITERIA, Judged, sparsest
 from relvec.kernel_learning.criteria import gcv_loss
 from relvec.likelihoods import Bernoulli, Gaussian, MultinomialProbit, Softmax
-from relvec.likelihoods.multinomial_probit import contrasts
+from relvec.likelihoods.multinomial import contrasts
 from relvec.posterior import Posterior
 
 N, SIZE = 14, 4

@@ -10,7 +10,7 @@ from scipy.stats import multivariate_normal
 from relvec.kernel_learning import GaussianProcess, Range, ScalePrior
 from relvec.kernel_learning.gaussian_process import Proposal
 from relvec.kernels import Gaussian, Matern
-from relvec.kernels.varying import Varying
+from relvec.kernels.per_centre_scale import PerCentreScale
 
 
 def process(rng, n_rows=40, *, kernel=None, tied=False, weight=None):
@@ -18,7 +18,7 @@ def process(rng, n_rows=40, *, kernel=None, tied=False, weight=None):
     X = rng.uniform(-3, 3, (n_rows, 3))
     y = np.sin(2 * X[:, :1]) + 0.1 * rng.standard_normal((n_rows, 1))
     y /= np.sqrt(np.mean(y**2))
-    functions = Varying(kernel or Gaussian(), X, np.ones((n_rows, 1)))
+    functions = PerCentreScale(kernel or Gaussian(), X, np.ones((n_rows, 1)))
     weight = np.ones(n_rows) if weight is None else weight
     return GaussianProcess(functions, y, weight, tied)
 
@@ -104,7 +104,7 @@ def test_the_best_of_several_starts_is_taken():
     X = np.linspace(-30, 30, 120)[:, None]
     y = np.sqrt(2) * np.sin(2 * X)
     one = GaussianProcess(
-        Varying(Gaussian(), X, np.ones((120, 1))), y, np.ones(120), True
+        PerCentreScale(Gaussian(), X, np.ones((120, 1))), y, np.ones(120), True
     )
     bounds = allowed(1, 0.05, 1000.0)
     lost = one.proposed([np.array([300.0])], bounds).scales

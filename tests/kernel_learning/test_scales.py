@@ -14,7 +14,7 @@ from relvec.kernel_learning import (
 )
 from relvec.kernel_learning.criteria import gcv_loss
 from relvec.kernels import Gaussian
-from relvec.kernels.varying import Varying
+from relvec.kernels.per_centre_scale import PerCentreScale
 from relvec.likelihoods import Gaussian as Noise
 from relvec.likelihoods import PseudoObservations
 
@@ -31,7 +31,7 @@ def problem(rng, n_features=2, scale=1.0, centres=12):
     basis = ScalableBasis(
         X=X,
         fixed=np.ones((N, 1)),
-        varying=Varying(Gaussian(), X[:centres], scales),
+        varying=PerCentreScale(Gaussian(), X[:centres], scales),
         prior_precision=np.ones(1 + centres),
         noise_precision=np.array([20.0]),
         indices=np.arange(1 + centres),

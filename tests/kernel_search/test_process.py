@@ -105,7 +105,7 @@ def test_errors_count_what_differs_among_equal_rows(monkeypatch):
 
     assert 0.2 < process.errors[0] < 0.33
     assert len(trials) == 3  # 30 rows that differ are very few
-    assert not process.surpasses(trials[0][0]) or process.n_rows <= 60
+    assert not process.surpasses(trials[0][0]) or process.n_different <= 60
 
 
 @pytest.mark.parametrize(("rows_per_scale", "by_feature"), [(30, True), (4, False)])

@@ -22,7 +22,7 @@ from relvec.kernels import (
     RationalQuadratic,
     Sigmoid,
 )
-from relvec.kernels.distances import squared_distances
+from relvec.kernels.stationary import squared_distances
 
 SCALES = np.array([0.5, 1.0, 2.5])
 

@@ -8,8 +8,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.special import expit, logit
 
-from relvec.likelihoods.bernoulli import Bernoulli
-from relvec.likelihoods.logistic_integral import moderated_log_odds
+from relvec.likelihoods.bernoulli import Bernoulli, moderated_log_odds
 
 
 def integral(mean, std):

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from relvec.likelihoods.covariances import (
+from relvec.likelihoods.averages import (
     COMMON_SHARE,
     common_variance,
     line_root,

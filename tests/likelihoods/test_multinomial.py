@@ -8,11 +8,16 @@ from scipy.special import softmax as exact_softmax
 from scipy.stats import norm
 
 from relvec.likelihoods import MultinomialProbit
-from relvec.likelihoods.largest_of import log_probabilities
-from relvec.likelihoods.multinomial_probit import class_probabilities, contrasts
-from relvec.likelihoods.normal_tails import log_cdf_and_ratio
-from relvec.likelihoods.probit_integrals import orthant
-from relvec.likelihoods.softmax import softmax_probabilities
+from relvec.likelihoods.multinomial import (
+    class_probabilities,
+    contrasts,
+    softmax_probabilities,
+)
+from relvec.likelihoods.probit_integrals import (
+    log_cdf_and_ratio,
+    log_probabilities,
+    orthant,
+)
 
 
 def exact_log_orthant(d, rate):

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from scipy.special import log_ndtr
 from scipy.stats import norm
 
-from relvec.likelihoods.normal_tails import ratio_and_scaled, steepness
+from relvec.likelihoods.probit_integrals import ratio_and_scaled, steepness
 
 
 def test_both_tails_are_those_of_scipy():

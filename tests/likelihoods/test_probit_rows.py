@@ -5,11 +5,10 @@ import pytest
 from numpy.testing import assert_allclose
 from problems import drawn, other_classes, read_only
 
-from relvec.likelihoods import MatchedProbit, MultinomialProbit
-from relvec.likelihoods.comparisons import Comparisons
-from relvec.likelihoods.multinomial_probit import contrasts
+from relvec.likelihoods import EPProbit, MultinomialProbit
+from relvec.likelihoods.multinomial import contrasts
 from relvec.likelihoods.probit_integrals import orthant
-from relvec.likelihoods.probit_rows import CavityRows, ProbitRows
+from relvec.likelihoods.probit_rows import CavityRows, Comparisons, ProbitRows
 
 C = contrasts(4)
 Y = read_only(C[[3, 1, 0, 1, 2, 3, 1, 0, 2]])
@@ -104,8 +103,8 @@ def test_far_from_where_they_were(rng):
 
 def test_after_a_fit_no_rows_are_remembered():
     """The likelihood of a fit may be asked of other rows."""
-    likelihood = MatchedProbit(C).with_cavity(CAVITY).rescaled(1.0)
+    likelihood = EPProbit(C).with_cavity(CAVITY).rescaled(1.0)
     seen = likelihood.pseudo_observations(Y[:4], ETA[:4], np.ones(4))
 
     assert seen.target.shape == (4, 3)
-    assert likelihood.matching is likelihood
+    assert likelihood.ep is likelihood

@@ -10,8 +10,7 @@ from scipy.stats import gamma, norm
 from scipy.stats import t as student_t
 
 from relvec.likelihoods import Gaussian, StudentT, weighted_median
-from relvec.likelihoods.student_t import ScaleMixture
-from relvec.likelihoods.student_t_integral import central_quantile, log_convolved
+from relvec.likelihoods.student_t import ScaleMixture, central_quantile, log_convolved
 
 Y = drawn(5, (30, 1))
 WEIGHT = np.random.default_rng(6).uniform(0.5, 2, 30)

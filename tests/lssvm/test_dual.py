@@ -7,8 +7,12 @@ import pytest
 
 from relvec.basis import Group
 from relvec.kernels import Checked, Gaussian, Sigmoid
-from relvec.lssvm.dual import DualSystem
-from relvec.lssvm.factor import CholeskyFactor, IndefiniteFactor, cholesky_factor
+from relvec.lssvm.dual import (
+    CholeskyFactor,
+    DualSystem,
+    IndefiniteFactor,
+    cholesky_factor,
+)
 
 KERNELS = [Gaussian(1.3), Checked(Sigmoid(0.7, -0.3))]
 
@@ -160,8 +164,8 @@ def test_large_matrices_are_factored_in_blocks(rng, monkeypatch):
     matrix = np.asfortranarray(Gaussian(1.0)(X, X) + np.eye(50))
     expected = np.linalg.cholesky(matrix)
     inverse = np.diag(np.linalg.inv(matrix))
-    monkeypatch.setattr("relvec.lssvm.factor._MOST_ROWS", 16)
-    monkeypatch.setattr("relvec.lssvm.factor._INVERTED", 7)
+    monkeypatch.setattr("relvec.lssvm.dual._MOST_ROWS", 16)
+    monkeypatch.setattr("relvec.lssvm.dual._INVERTED", 7)
     found = cholesky_factor(np.asfortranarray(np.tril(matrix)))
 
     np.testing.assert_allclose(found.lower, expected, atol=1e-13)
@@ -172,7 +176,7 @@ def test_large_matrices_are_factored_in_blocks(rng, monkeypatch):
 def test_the_last_rows_are_judged_by_a_corner_of_the_factor(rng):
     X, y, weight = problem(rng)
     found = system(KERNELS[0], X, weight).solved(y, 3.0)
-    last = found.judged(15)
+    last = found.leave_last_out(15)
 
     np.testing.assert_allclose(last.errors, found.left_out.errors[-15:], rtol=1e-10)
     np.testing.assert_allclose(last.inflation, found.left_out.inflation[-15:])

@@ -6,8 +6,13 @@ import pytest
 from relvec.basis import Group
 from relvec.kernels import Gaussian
 from relvec.lssvm.dual import DualSystem
-from relvec.lssvm.landmarks import cholesky_pivots, landmark_pivots, uniform_pivots
-from relvec.lssvm.ridge import FeatureRows, Ridge
+from relvec.lssvm.ridge import (
+    FeatureRows,
+    Ridge,
+    cholesky_pivots,
+    landmark_pivots,
+    uniform_pivots,
+)
 from relvec.modelling import in_arrays
 
 KERNEL = Gaussian(1.5)
@@ -149,7 +154,7 @@ def test_large_c_is_solved_with_all_digits(rng, count, intercept):
     np.testing.assert_allclose(
         precise.vectors.T @ precise.vectors, np.eye(len(precise.mean)), atol=1e-12
     )
-    F = ridge.features.whole()
+    F = ridge.features.matrix()
     root = np.sqrt(rows.weight)[:, None]
     columns = np.hstack([np.ones((len(F), 1)), F]) if intercept else F
     prior = np.eye(columns.shape[1])[int(intercept) :] / np.sqrt(1e8)

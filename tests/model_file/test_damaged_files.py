@@ -12,7 +12,7 @@ from model_file.damage import accidents, intrigues
 from model_file.instances import fitted
 from relvec import ModelFileError
 from relvec.model_file import packed, unpacked
-from relvec.model_file.arrays import number_array, read_numbers
+from relvec.model_file.codec import number_array, read_numbers
 from relvec.model_file.document import VERSION
 from relvec.persistence.files import as_file, of_file
 
@@ -83,13 +83,13 @@ def test_contents_that_were_changed_are_refused_or_models(name):
         (b'"a":' + b"[" * 100_000 + b"]" * 100_000 + b"}", "deep"),
         (b'"a":' + b'{"b":' * 5000 + b"1" + b"}" * 5001, "deep"),
         (b'"a":"' + b'\\"' * 50_000, "Unterminated"),
-        (b'"a":"\xff"}', "no JSON"),
-        (b'"a":"\x01"}', "no JSON"),
-        (b'"a":1} {}', "no JSON"),
+        (b'"a":"\xff"}', "not JSON"),
+        (b'"a":"\x01"}', "not JSON"),
+        (b'"a":1} {}', "not JSON"),
         (b'"a":[' + b"1," * 2_000_001 + b"1]}", "values"),
         (b'"a":1}', "sections"),
-        (b"}", "no JSON"),
-        (b"", "no JSON"),
+        (b"}", "not JSON"),
+        (b"", "not JSON"),
     ],
     ids=itertools.count(),
 )

@@ -12,9 +12,9 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from model_file.instances import classes, fitted
 from relvec import RVC, ModelFileError, Mrvm1
-from relvec.model_file import consistency, packed, strict_json, unpacked
+from relvec.model_file import checks, document, packed, unpacked
 from relvec.persistence.files import _CODEC, as_file, of_file
-from relvec.persistence.params import kept_params
+from relvec.persistence.transformers import kept_params
 
 
 def content(name):
@@ -179,7 +179,7 @@ def test_a_self_test_has_few_rows():
 
 def test_coupled_classes_are_few(monkeypatch, tmp_path):
     text = as_file(fitted("rvc full"))
-    monkeypatch.setattr(consistency, "_MOST_COUPLED", 2)
+    monkeypatch.setattr(checks, "_MOST_COUPLED", 2)
     with pytest.raises(ModelFileError, match="3 classes"):
         of_file(text)
     model = RVC(gamma=0.5, multi_class=Mrvm1(posterior="full")).fit(*classes(3))
@@ -321,7 +321,7 @@ def test_formats_of_names_are_not_saved():
 
 
 def test_parameters_that_files_do_not_have_must_be_by_default(monkeypatch):
-    from relvec.persistence import params as kept
+    from relvec.persistence import transformers as kept
 
     monkeypatch.setitem(kept._KEPT, StandardScaler, frozenset({"copy", "with_mean"}))
     assert set(kept_params(StandardScaler())) == {"copy", "with_mean"}
@@ -339,12 +339,12 @@ def test_files_are_in_ascii_and_others_are_read():
 
 def test_one_wide_character_does_not_make_all_wide(monkeypatch):
     text = packed({"a": "é" * 30 + "x" * 100})
-    monkeypatch.setattr(strict_json, "_LONGEST_WIDE", 100)
+    monkeypatch.setattr(document, "_LONGEST_WIDE", 100)
     with pytest.raises(ModelFileError, match="escapes"):
         unpacked(text)
-    monkeypatch.setattr(strict_json, "_MOST_WIDE", 100)
+    monkeypatch.setattr(document, "_MOST_WIDE", 100)
     with pytest.raises(ModelFileError, match="ASCII"):
-        strict_json.as_tree(b'{"a":"' + "é".encode() * 60 + b'"}')
+        document.as_tree(b'{"a":"' + "é".encode() * 60 + b'"}')
 
 
 def test_many_brackets_take_little_time():

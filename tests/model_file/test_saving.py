@@ -19,7 +19,7 @@ import relvec
 from model_file.instances import fitted, regression
 from relvec import LSSVR, RVR, ModelFileError
 from relvec.kernels import CallableKernel, Gaussian
-from relvec.model_file import files, write_whole
+from relvec.model_file import document, write_whole
 
 
 def own_kernel(X, Z):
@@ -111,7 +111,7 @@ def test_a_full_disk_leaves_the_old_file(failing, tmp_path, monkeypatch):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     if failing == "write":
-        monkeypatch.setattr(files, "open", Full, raising=False)
+        monkeypatch.setattr(document, "open", Full, raising=False)
     else:
         monkeypatch.setattr(os, failing, full)
     with pytest.raises(OSError, match="No space"):

@@ -17,8 +17,7 @@ from relvec.cli.errors import CliError, listed
 from relvec.cli.models import Model, load_model
 from relvec.cli.paths import check_not_table_name, check_readable, check_writable
 from relvec.export import register_converters, to_c, to_onnx, to_python
-from relvec.export.onnx_file import SELF_TEST
-from relvec.export.onnx_graph import OPSET
+from relvec.export.onnx_graph import OPSET, SELF_TEST
 from relvec.model_file import FORMAT, write_whole
 from relvec.parameters import optional_module
 from relvec.report.case import predicted

@@ -4,6 +4,8 @@ Columns are presented with unit norm under the sample weights; ``column_norms`` 
 what they were divided by. Row weights of shape (N, 1) are shared by all outputs.
 """
 
+from collections.abc import Sequence
+from itertools import cycle
 from typing import Protocol
 
 import numpy as np
@@ -17,6 +19,12 @@ def each_output(prior_precision: Array, precision: Array) -> tuple[Array, Array]
     if len(alphas) < len(weights):
         return np.broadcast_to(alphas, (len(weights), alphas.shape[1])), weights
     return alphas, np.broadcast_to(weights, (len(alphas), weights.shape[1]))
+
+
+def mixed_targets(mixed: Sequence[Array], target: Array) -> Array:
+    """Vᵀ target (K, n) for columns V of each output, or those that all share."""
+    each = zip(cycle(mixed), target.T)
+    return np.stack([one @ columns for columns, one in each])
 
 
 class DesignMatrix(Protocol):
@@ -42,8 +50,13 @@ class DesignMatrix(Protocol):
     def most_columns(self) -> int:
         """Columns that a view may have."""
 
-    def view(self, columns: Indices, rows: Indices | None = None) -> "DesignMatrix":
-        """Some columns (ascending) on some rows (ascending), all by default."""
+    def view(
+        self, columns: Indices, rows: Indices | None = None, *, lazy: bool = False
+    ) -> "DesignMatrix":
+        """Some columns (ascending) on some rows (ascending), all by default.
+
+        A ``lazy`` one is not evaluated before it is asked for products.
+        """
 
     def matvec(self, weights: Array, indices: Indices) -> Array:
         """Φ[:, indices] weightsᵀ: (K, n) -> (N, K)."""
@@ -55,12 +68,13 @@ class DesignMatrix(Protocol):
         """Φ[:, indices]ᵀ diag(row_weights) Φ: (K, n, M)."""
 
     def beside(
-        self, indices: Indices, row_weights: Array, target: Array
-    ) -> tuple[Array, Array, Array]:
-        """``cross_gram`` of a few columns with what ``project`` has of all.
+        self, indices: Indices, mixing: Array, row_weights: Array, target: Array
+    ) -> tuple[Array, Array, Array, Array]:
+        """Products of all columns and of a few mixed ones V = Φ[:, indices] mixing.
 
-        One pass over the dictionary, for row weights (N, 1), without products of all
-        pairs of columns.
+        diag(ΦᵀWΦ), ΦᵀW target, VᵀWΦ and VᵀW target: (K or 1, M), (K, M),
+        (K or 1, n, M) and (K, n), from one pass over the dictionary, for mixing
+        (K or 1, n, n).
         """
 
     def gram(self, indices: Indices, row_weights: Array) -> Array:

@@ -10,13 +10,8 @@ import numpy as np
 
 from relvec.basis import blocks
 from relvec.blockwise import check_time
-from relvec.design.base import each_output
-from relvec.linalg import (
-    cholesky,
-    rotated,
-    same,
-    triangle_beside_prior,
-)
+from relvec.design.base import each_output, mixed_targets
+from relvec.linalg import cholesky, rotated, same, triangle_beside_prior
 from relvec.precision import FACTOR_LIMIT
 from relvec.typing import Array, Indices
 
@@ -47,7 +42,9 @@ class HeldDesign(ABC):
     def weighted(cls, matrix: Any, sample_weight: Array) -> Self:
         """Norms taken under the sample weights."""
 
-    def view(self, columns: Indices, rows: Indices | None = None) -> Self:
+    def view(
+        self, columns: Indices, rows: Indices | None = None, *, lazy: bool = False
+    ) -> Self:
         matrix, weight = self._taken(columns), self.sample_weight
         if weight is None:
             weight = np.ones(self.shape[0])
@@ -104,9 +101,6 @@ class HeldDesign(ABC):
             return self._columns(indices)[rows]
         return self._divided(self.matrix[rows][:, indices], self._divisors[indices])
 
-    def _scaled_columns(self, indices: Indices, prior_precision: Array) -> Any:
-        return self._divided(self._columns(indices), np.sqrt(prior_precision))
-
     def matvec(self, weights: Array, indices: Indices) -> Array:
         return np.asarray(self._columns(indices) @ weights.T)
 
@@ -160,10 +154,16 @@ class HeldDesign(ABC):
         return self.squared_norms(row_weights), self.rmatvec(row_weights * target)
 
     def beside(
-        self, indices: Indices, row_weights: Array, target: Array
-    ) -> tuple[Array, Array, Array]:
-        cross = self.cross_gram(indices, row_weights)
-        return cross, *self.project(row_weights, target)
+        self, indices: Indices, mixing: Array, row_weights: Array, target: Array
+    ) -> tuple[Array, Array, Array, Array]:
+        squares, products = self.project(row_weights, target)
+        columns = self._array(self._columns(indices))
+        mixed = [columns @ mix for mix in mixing]
+        pairs = zip(mixed, cycle(row_weights.T))
+        cross = [self.matrix.T @ (one * w[:, None]) for one, w in pairs]
+        half = mixed_targets(mixed, row_weights * target)
+        whole = np.stack([one.T for one in cross]) / self._divisors
+        return squares, products, whole, half
 
     def factor(
         self, indices: Indices, prior_precision: Array, precision: Array

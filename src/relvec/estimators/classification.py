@@ -55,9 +55,9 @@ class RVC(ClassPredictions):
 
     Parameters
     ----------
-    kernel : {"rbf", "laplacian", "linear", "poly", "polynomial", "sigmoid", "cosine", \
-"chi2", "additive_chi2", "precomputed"}, callable, list or dict of these, or None, \
-default="rbf"
+    kernel : {"rbf", "auto", "laplacian", "linear", "poly", "polynomial", "sigmoid", \
+"cosine", "chi2", "additive_chi2", "precomputed"}, callable, list or dict of these, or \
+None, default="rbf"
         The kernel, as in :class:`RVR`; with None it is sparse logistic regression. A
         dict gives every classifier of "ovr" and "ovo" its own: by class label, or by
         pair of labels in the order of ``classes_``.
@@ -301,7 +301,7 @@ warm_start, memory_budget, random_state, verbose : object
         labels = survey.labels
         check_several(labels, self)
         family = class_family(self.multi_class, labels)
-        if family.coupled or family.likelihood.matching is not None:
+        if family.coupled or family.likelihood.ep is not None:
             raise ValueError(
                 "a posterior other than 'mode' needs all rows in memory: leave it out"
             )

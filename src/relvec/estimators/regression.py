@@ -28,19 +28,22 @@ class RVR(KernelRegressor, DrawnFunctions, IncrementalModel):
 
     Parameters
     ----------
-    kernel : {"rbf", "laplacian", "linear", "poly", "polynomial", "sigmoid", "cosine", \
-"chi2", "additive_chi2", "precomputed"}, callable, list of these, or None, default="rbf"
+    kernel : {"rbf", "auto", "laplacian", "linear", "poly", "polynomial", "sigmoid", \
+"cosine", "chi2", "additive_chi2", "precomputed"}, callable, list of these, or None, \
+default="rbf"
         The kernel: a name, as in :class:`sklearn.svm.SVR` and scikit-learn's
-        ``pairwise_kernels``; one of :mod:`relvec.kernels` or of scikit-learn's Gaussian
+        ``pairwise_kernels``; "auto" for the better of the Gaussian, two Matérn kernels
+        and the linear one, or for "rbf" if ``gamma`` or ``kernel_learning`` is given,
+        and in lists; one of :mod:`relvec.kernels` or of scikit-learn's Gaussian
         processes; or any callable of two arrays of rows that returns the matrix of
         their kernel values. Rows that are no numbers reach it as arrays of objects.
         A list makes one dictionary of several kernels, on the same centres. With None
         the features themselves are the dictionary: sparse linear regression.
     gamma : {"learn", "scale", "auto"} or float, default="learn"
         Coefficient of the kernels by name that have one. ``"learn"`` learns the length
-        scale of "rbf", or one of each feature where the data pay for them; for all
-        other kernels it is ``"scale"``, 1 / (n_features · X.var()). ``"auto"`` is
-        1 / n_features, as in :class:`sklearn.svm.SVR`.
+        scale of "rbf" and "auto", or one of each feature where the data pay for them;
+        for all other kernels it is ``"scale"``, 1 / (n_features · X.var()). ``"auto"``
+        is 1 / n_features, as in :class:`sklearn.svm.SVR`.
     degree : int, default=3
         Degree of "poly".
     coef0 : float, default=0.0
@@ -143,7 +146,8 @@ default="gaussian"
         Weights of the kernels, for ``kernel_learning="weights"``.
     kernel_ : Kernel
         The kernel with the length scales that were learned, where all vectors share
-        them: for ``gamma="learn"``, "width", "ard" and "auto".
+        them: for ``gamma="learn"``, "width", "ard" and "auto". For ``kernel="auto"``
+        the kernel that was chosen.
     length_scales_ : ndarray of shape (n_vectors,) or (n_vectors, n_features)
         Learned length scales of each vector, or of each and each feature that the
         kernel sees; nan for vectors of kernels without. Not for "weights".
@@ -153,7 +157,10 @@ default="gaussian"
     kernel_history_ : dict of ndarray
         ``n_rows``, ``length_scale``, ``criterion`` (the lower the better),
         ``log_evidence`` and ``n_vectors`` of every kernel that was tried; for
-        "adaptive" of every dictionary, thinned out, by its middle length scale.
+        "adaptive" of every dictionary, thinned out, by its middle length scale. For
+        ``kernel="auto"`` ``nu`` as well, how smooth a kernel is, infinite for the
+        Gaussian and nan for the linear one; the first three lines, without vectors, are
+        of the processes that choose, their evidence less what length scales cost.
     partition_size_, n_partitions_ : int
         Rows of a partition and how many there are; with ``partition``, as the next two.
     sparseness_ratio_ : float

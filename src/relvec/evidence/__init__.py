@@ -8,28 +8,30 @@ from relvec.evidence.base import (
     Problem,
     Snapshot,
     Status,
+    WarmStart,
     largest_predictor,
 )
-from relvec.evidence.maximise import Limits, Polished, maximise
+from relvec.evidence.fixed_point import EM, MacKay, Variational
+from relvec.evidence.maximise import Continued, Limits, maximise
 from relvec.evidence.multiclass import Mrvm2, PrecisionOfEach, PublishedMrvm1
 from relvec.evidence.sequential import Sequential
 from relvec.evidence.solvers import (
     BottomUp,
     HeldPrior,
-    Search,
     Solver,
+    SolverContext,
     TopDown,
     as_solver,
     check_noise_settings,
     settled,
     solved,
 )
-from relvec.evidence.updates import EM, MacKay, Variational
 
 __all__ = [
     "EM",
     "BottomUp",
     "Callback",
+    "Continued",
     "Deadline",
     "EvidenceFit",
     "HeldPrior",
@@ -37,17 +39,17 @@ __all__ = [
     "Limits",
     "MacKay",
     "Mrvm2",
-    "Polished",
     "PrecisionOfEach",
     "Problem",
     "PublishedMrvm1",
-    "Search",
     "Sequential",
     "Snapshot",
     "Solver",
+    "SolverContext",
     "Status",
     "TopDown",
     "Variational",
+    "WarmStart",
     "as_solver",
     "check_noise_settings",
     "largest_predictor",

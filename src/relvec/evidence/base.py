@@ -1,7 +1,7 @@
 """The values every maximiser of the evidence shares: problem, outcome, protocol."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from enum import Enum
 from time import perf_counter
 from typing import Any, Protocol, TypeVar
@@ -175,6 +175,28 @@ _MOST_VISITS = 10.0  # of a row, by algorithms that take so many steps for each
 
 
 @dataclass(frozen=True)
+class WarmStart:
+    """What a search begins with, for all functions of a dictionary."""
+
+    # (M,) α in the user's units: infinite for a function that is not in the model, nan
+    # where the solver is to decide. (outputs, M) for a solver with an α for each
+    # output; None for an empty model, or for what the solver begins with.
+    precision: Array | None = None
+    # (outputs, M) weights from which the mode is searched for, of functions as they are
+    # and in the units of y; None: from zero.
+    weights: Array | None = None
+    steps: int = 0  # of the search that this one goes on with
+
+    def subset(self, columns: Indices) -> "WarmStart":
+        """For some of the functions."""
+        precision, weights = (
+            None if one is None else one[..., columns]
+            for one in (self.precision, self.weights)
+        )
+        return WarmStart(precision, weights, self.steps)
+
+
+@dataclass(frozen=True)
 class Problem:
     """A dictionary, targets and their likelihood; what stays fixed during a fit."""
 
@@ -184,14 +206,7 @@ class Problem:
     sample_weight: Array  # (N,) repetitions
     bias: int | None = None  # a column that does not count as a vector
     hyperprior: Hyperprior = field(default_factory=lambda: FLAT)  # in the user's units
-    # (M,) α to start from, in the user's units: infinite for a function that is not in
-    # the model, nan where the solver is to decide. (outputs, M) for a solver with an α
-    # for each output.
-    start: Array | None = None
-    # (outputs, M) weights from which the mode is searched for, of functions as they are
-    # and in the units of y; none: from zero.
-    start_weights: Array | None = None
-    steps_before: int = 0  # of the search that this one goes on with
+    start: WarmStart = WarmStart()
     scale: float = 1.0  # the user's targets are so many times these
     # (M,) the largest prior standard deviation of each weight, in the user's units.
     max_prior_std: Array | None = None
@@ -200,7 +215,6 @@ class Problem:
     max_predictor_std: float | None = None
     # (M,) the row that each function is centred on, -1 for none; None if none is.
     centre_rows: Indices | None = None
-    n_distinct: int | None = None  # rows that differ; as many as functions if unknown
     coupled: bool = False  # whether the posterior is to be one of all outputs together
     # Nats of each observation that log densities have besides: where weights are not
     # repetitions but relative precisions, these have a part in them.
@@ -238,11 +252,40 @@ class Problem:
 
     @property
     def start_precision(self) -> Array | None:
-        """``start`` in the units of the engine."""
-        if self.start is None:
+        """α to begin with, in the units of the engine."""
+        if self.start.precision is None:
             return None
         with np.errstate(divide="ignore", invalid="ignore"):
-            return self.start / self.precision_units
+            return self.start.precision / self.precision_units
+
+    def start_weights(self, active: Indices) -> Array:
+        """(K, n) of some columns, in the units of the engine."""
+        weights = self.start.weights
+        if weights is None:
+            return np.zeros((self.y.shape[1], len(active)))
+        return weights[:, active] * self.design.column_norms[active]
+
+    @property
+    def initial(self) -> tuple[Indices, Array, Array]:
+        """Columns of the model that the search begins with, their α and weights."""
+        start, active = self.start_precision, np.empty(0, dtype=np.intp)
+        alpha = np.empty(0)
+        if start is not None:
+            active = np.flatnonzero(np.isfinite(np.atleast_2d(start)).all(axis=0))
+            alpha = self.allowed(active, start[..., active])
+        return active, alpha, self.start_weights(active)
+
+    def resumed(self, model: "Model") -> "Problem":
+        """The problem of a search that goes on from a model of this one."""
+        active, n_basis = model.active, self.design.shape[1]
+        precision = np.full(n_basis, np.inf)
+        precision[active] = model.prior_precision * self.precision_units[active]
+        norms = self.design.column_norms[active]
+        weights = np.zeros((len(model.mean), n_basis))
+        # A column that vanishes has no norm, and its weight no meaning.
+        weights[:, active] = model.mean / np.where(norms > 0, norms, np.inf)
+        start = WarmStart(precision, weights)
+        return replace(self, likelihood=model.likelihood, start=start)
 
     @property
     def least_precision(self) -> Array | None:
@@ -453,7 +496,7 @@ def largest_predictor(likelihood: Likelihood) -> float:
     (docs/theory/sequential.md has figures). Moments that are matched have a smaller
     one, without which no posterior is found.
     """
-    return _LARGEST_AT_MODE if likelihood.matching is None else _LARGEST_MATCHED
+    return _LARGEST_AT_MODE if likelihood.ep is None else _LARGEST_MATCHED
 
 
 def interpolates(problem: Problem, model: Model) -> bool:
@@ -461,11 +504,3 @@ def interpolates(problem: Problem, model: Model) -> bool:
     estimated = model.likelihood.parameter_ceiling is not None
     spent = np.max(model.effective_parameters, initial=0.0)
     return bool(estimated and spent > _NEARLY_ALL * problem.sample_weight.sum())
-
-
-def started(problem: Problem) -> tuple[Indices, Array]:
-    """Columns of the model that a problem begins with, and their α."""
-    if problem.start_precision is None:
-        return np.empty(0, dtype=np.intp), np.empty(0)
-    active = np.flatnonzero(np.isfinite(problem.start_precision))
-    return active, problem.allowed(active, problem.start_precision[active])

@@ -1,7 +1,6 @@
 """The one driver: loop, limits, clock, trace, callbacks."""
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any
@@ -23,9 +22,9 @@ from relvec.evidence.base import (
     Status,
     interpolates,
 )
-from relvec.evidence.fixed_point import FixedPoint
+from relvec.evidence.fixed_point import FixedPoint, FixedPointState
 from relvec.evidence.mode import Mode, coupled, posterior_at_mode
-from relvec.evidence.search import BatchSearch
+from relvec.evidence.search import BatchSearch, SearchState
 from relvec.likelihoods import Likelihood, at_ceiling, root_mean_square
 from relvec.linalg import single_threaded
 from relvec.posterior import Posterior
@@ -55,12 +54,15 @@ class Units:
 
     def inside(self, problem: Problem) -> Problem:
         """The problem as the engine solves it."""
-        weights, own = problem.start_weights, problem.likelihood.unit
+        weights, own = problem.start.weights, problem.likelihood.unit
         unit = self.scale if own is None else own[:, None]
+        start = problem.start
+        if weights is not None:
+            start = replace(start, weights=weights / unit)
         return replace(
             problem,
             y=problem.y / self.scale,
-            start_weights=None if weights is None else weights / unit,
+            start=start,
             # Weights that are measured by the noise have no unit of their own.
             scale=self.scale if own is None else 1.0,
             likelihood=problem.likelihood.rescaled(1 / self.scale),
@@ -199,17 +201,15 @@ def _among(values: Array, model: Model, functions: AnyArray, rest: float) -> Arr
 
 
 @dataclass(frozen=True)
-class PolishedState:
-    """The state of whichever search is on."""
+class ContinuedState:
+    """Where the fixed point stands, or the search that goes on from it."""
 
-    inner: Any  # FixedPointState, then that of the polishing search
-    polishing: bool = False
-    afresh: Any = None  # of the search from nothing, while it goes on
-    judged: bool = False  # it has ended
+    inner: FixedPointState | SearchState
+    resumed: Problem  # what ``inner`` is a state of
 
     @property
     def steps(self) -> int:
-        return int(self.inner.steps)
+        return self.inner.steps
 
     @property
     def model(self) -> Model:
@@ -217,41 +217,33 @@ class PolishedState:
 
 
 @dataclass(frozen=True)
-class Polished:
-    """The fixed point first, the sequential search from there and from nothing."""
+class Continued:
+    """A fixed point, and the search that goes on from there.
+
+    A function that has left a top-down iteration never comes back, and some that stayed
+    gain nothing. The search finds out from q² > s whether a function is worth having,
+    in the model or not.
+    """
 
     fixed_point: FixedPoint
-    polish: BatchSearch
+    search: BatchSearch
 
-    def init(self, problem: Problem) -> PolishedState:
-        return PolishedState(self.fixed_point.init(problem))
+    def init(self, problem: Problem) -> ContinuedState:
+        return ContinuedState(self.fixed_point.init(problem), problem)
 
-    def converged(self, problem: Problem, state: PolishedState) -> bool:
-        return state.judged
+    def converged(self, problem: Problem, state: ContinuedState) -> bool:
+        inner, resumed = state.inner, state.resumed
+        return isinstance(inner, SearchState) and self.search.converged(resumed, inner)
 
-    def step(self, problem: Problem, state: PolishedState) -> PolishedState:
+    def step(self, problem: Problem, state: ContinuedState) -> ContinuedState:
         inner = state.inner
-        if state.afresh is not None:
-            return self._afresh(problem, state)
-        if state.polishing and not self.polish.converged(problem, inner):
-            return replace(state, inner=self.polish.step(problem, inner))
-        if state.polishing:
-            nothing = replace(problem, start=None, start_weights=None)
-            return replace(state, afresh=self.polish.init(nothing))
+        if isinstance(inner, SearchState):
+            return replace(state, inner=self.search.step(state.resumed, inner))
         if not self.fixed_point.settled(inner):
             return replace(state, inner=self.fixed_point.step(problem, inner))
-        start = self.polish.resumed(problem, inner.model, state.steps)
-        return PolishedState(start, polishing=True)
-
-    def _afresh(self, problem: Problem, state: PolishedState) -> PolishedState:
-        """Another step from nothing; the model found so far stays meanwhile."""
-        if not self.polish.converged(problem, state.afresh):
-            return replace(state, afresh=self.polish.step(problem, state.afresh))
-        found = state.afresh.model
-        inner = state.inner
-        if found.log_evidence > inner.model.log_evidence:
-            inner = replace(state.afresh, steps=state.steps + 1)
-        return PolishedState(inner, polishing=True, judged=True)
+        resumed = problem.resumed(inner.model)
+        begun = replace(self.search.init(resumed), steps=inner.steps)
+        return ContinuedState(begun, resumed)
 
 
 # Rows that the posterior is taken from, at least, where there is no time for all: the
@@ -276,134 +268,99 @@ def maximise(
     *,
     at_mode: bool = True,
 ) -> EvidenceFit:
-    """Step until convergence, a limit or a callback's word; in the user's units.
+    """Take steps until convergence, a limit or a true answer of the callback.
 
-    The weights are those at the mode, or else the last that the search has had.
+    The result is in the user's units. The weights are those at the mode, or else the
+    last that the search has had.
     """
-    limits = limits or Limits()
     units = Units.of(problem)
-    problem = units.inside(problem)
-    trace = Trace(units)
-    ended = partial(_in_time, limits.deadline, _at_mode if at_mode else _as_it_is)
-    finish = partial(_finished, problem, trace, ended)
-    told = _Told(trace, finish, callback)
+    inside = units.inside(problem)
+    run = _Run(inside, Trace(units), limits or Limits(), callback, at_mode)
     with single_threaded():
-        model, status = _search(problem, maximiser, limits, told)
-        return finish(model, status)
+        model, status = run.searched(maximiser)
+        return run.fit(model, status)
 
 
 @dataclass(frozen=True)
-class _Told:
-    """Who is told of steps, and how of what a fit would be that ended there."""
+class _Run:
+    """The loop around a maximiser, for a problem in the units of the engine."""
 
+    problem: Problem
     trace: Trace
-    finish: Callable[[Model, Status], EvidenceFit]
+    limits: Limits
     callback: Callback | None
+    at_mode: bool
 
+    def searched(self, maximiser: EvidenceMaximiser[StateT]) -> tuple[Model, Status]:
+        """The last model of the search and why it ended.
 
-def _search(
-    problem: Problem,
-    maximiser: EvidenceMaximiser[StateT],
-    limits: Limits,
-    told: "_Told",
-) -> tuple[Model, Status]:
-    """The last model of the search and why it ended.
-
-    A step that is cut short by the deadline has not been taken.
-    """
-    model: Model | None = None
-    try:
-        with stopped_when(lambda: limits.deadline.passed):
-            state = maximiser.init(problem)
-            model = state.model
-            while (status := _ended(problem, maximiser, state, limits, told)) is None:
-                state = maximiser.step(problem, state)
-                model = state.model
-    except OutOfTimeError:
-        found = _begun(problem) if model is None else model
-        return found, Status.MAX_SECONDS
-    return model, status
-
-
-def _ended(
-    problem: Problem,
-    maximiser: EvidenceMaximiser[StateT],
-    state: StateT,
-    limits: Limits,
-    told: "_Told",
-) -> Status | None:
-    """Why a search ends at this state; None if it goes on."""
-    news = told.trace.record(problem, state)
-    if news is not None:
-        news = replace(news, fit=partial(told.finish, state.model, Status.STOPPED))
-        if told.callback is not None and told.callback(news):
-            return Status.STOPPED
-        if 0 < news.n_vectors <= limits.min_vectors:
-            return Status.MIN_VECTORS
-    if maximiser.converged(problem, state):
-        return _outcome(problem, state.model)
-    if len(told.trace.snapshots) >= limits.max_iter:
-        return Status.MAX_ITER
-    return Status.MAX_SECONDS if limits.deadline.passed else None
-
-
-@dataclass(frozen=True)
-class _Weights:
-    """What is known of a model without a look at the rows."""
-
-    likelihood: Likelihood
-    active: Indices  # ascending
-    prior_precision: Array
-    mean: Array
-
-    @classmethod
-    def of(cls, model: Model) -> "_Weights":
-        order = np.argsort(model.active)
-        precision, mean = model.prior_precision[..., order], model.mean[:, order]
-        return cls(model.likelihood, model.active[order], precision, mean)
-
-    @classmethod
-    def begun(cls, problem: Problem) -> "_Weights":
-        """What a problem begins with."""
-        active, alpha = np.empty(0, dtype=np.intp), np.empty(0)
-        start, weights = problem.start_precision, problem.start_weights
-        if start is not None:
-            active = np.flatnonzero(np.isfinite(np.atleast_2d(start)).all(axis=0))
-            alpha = start[..., active]
-        mean = np.zeros((problem.y.shape[1], len(active)))
-        if weights is not None:
-            mean = weights[:, active] * problem.design.column_norms[active]
-        return cls(problem.likelihood, active, alpha, mean)
-
-    def by_rows(self, problem: Problem, count: int) -> Mode:
-        """The posterior by so many rows that stand for all.
-
-        The weights stay; where all of them are zero they take a step to the mode.
+        A step that is cut short by the deadline has not been taken.
         """
-        rows = np.arange(count) * len(problem.y) // count
-        weight = problem.sample_weight[rows]
-        part = replace(
-            problem,
-            design=problem.design.view(self.active, rows),
-            y=problem.y[rows],
-            sample_weight=weight * (problem.sample_weight.sum() / weight.sum()),
+        problem, deadline = self.problem, self.limits.deadline
+        model: Model | None = None
+        try:
+            with stopped_when(lambda: deadline.passed):
+                state = maximiser.init(problem)
+                model = state.model
+                while (status := self._status(maximiser, state)) is None:
+                    state = maximiser.step(problem, state)
+                    model = state.model
+        except OutOfTimeError:
+            if model is None:
+                at = problem.likelihood, *problem.initial
+                few = min(_FEWEST_ROWS, len(problem.y))
+                model = _posterior_of_rows(problem, *at, count=few)
+            return model, Status.MAX_SECONDS
+        return model, status
+
+    def _status(
+        self, maximiser: EvidenceMaximiser[StateT], state: StateT
+    ) -> Status | None:
+        """Why the search ends at this state; None if it goes on."""
+        news = self.trace.record(self.problem, state)
+        if news is not None:
+            news = replace(news, fit=partial(self.fit, state.model, Status.STOPPED))
+            if self.callback is not None and self.callback(news):
+                return Status.STOPPED
+            if 0 < news.n_vectors <= self.limits.min_vectors:
+                return Status.MIN_VECTORS
+        if maximiser.converged(self.problem, state):
+            return _outcome(self.problem, state.model)
+        if len(self.trace.snapshots) >= self.limits.max_iter:
+            return Status.MAX_ITER
+        return Status.MAX_SECONDS if self.limits.deadline.passed else None
+
+    def fit(self, model: Model, status: Status) -> EvidenceFit:
+        """The result of a search that ends with this model, in the user's units."""
+        mode, units = self._mode_in_time(model), self.trace.units
+        scale = units.of_weights(self.problem, model)
+        return EvidenceFit(
+            likelihood=model.likelihood.rescaled(units.scale).in_target_units,
+            posterior=mode.posterior.rescaled(scale),
+            search_mean=_in_order(model)[2] * scale,
+            log_evidence=mode.log_evidence + model.log_hyperprior - units.shift,
+            history=self.trace.history(),
+            status=status,
+            n_iter=len(self.trace.snapshots),
+            n_observations=float(self.problem.sample_weight.sum()),
+            steps_before=self.problem.start.steps,
         )
-        norms = np.where(part.design.column_norms > 0, part.design.column_norms, 1.0)
-        ratio = norms / problem.design.column_norms[self.active]
-        # What a likelihood keeps of rows is of other rows.
-        own = problem.likelihood.with_parameters(self.likelihood.log_parameters)
-        alpha, mean = self.prior_precision / ratio**2, self.mean * ratio
-        at = part, own, np.arange(len(ratio)), alpha, mean
-        mode = posterior_at_mode(*at, most_steps=0 if mean.any() else 1)
-        mode = coupled(part, mode) if problem.coupled else mode
-        posterior = mode.posterior.rescaled(1 / ratio)
-        return replace(mode, posterior=replace(posterior, active=self.active))
 
-
-def _begun(problem: Problem) -> Model:
-    """The model that a problem begins with, where there was no time to search."""
-    few = min(_FEWEST_ROWS, len(problem.y))
-    return _Weights.begun(problem).by_rows(problem, few)
+    def _mode_in_time(self, model: Model) -> Mode:
+        """The posterior by all rows, or by as many as there is time for."""
+        problem, ended = self.problem, _at_mode if self.at_mode else _as_it_is
+        until = self.limits.deadline.end.share(2)  # the rest is for what follows
+        soon = until.share(2)
+        try:
+            with stopped_when(lambda: soon.passed):
+                return ended(problem, model)
+        except OutOfTimeError:
+            at = model.likelihood, *_in_order(model)
+            return until.in_time(
+                lambda count: _posterior_of_rows(problem, *at, count=count),
+                len(problem.y),
+                _FEWEST_ROWS,
+            )
 
 
 def _outcome(problem: Problem, model: Model) -> Status:
@@ -417,65 +374,56 @@ def _outcome(problem: Problem, model: Model) -> Status:
     return Status.INTERPOLATION if interpolates(problem, model) else Status.CONVERGED
 
 
-def _at_mode(problem: Problem, model: Model) -> Mode:
-    """The model with functions in order and nothing accumulated."""
+def _in_order(model: Model) -> tuple[Indices, Array, Array]:
+    """Active columns, ascending, their α and weights."""
     order = np.argsort(model.active)
-    mode = posterior_at_mode(
-        problem,
-        model.likelihood,
-        model.active[order],
-        model.prior_precision[..., order],
-        model.mean[:, order],
-    )
+    precision, mean = model.prior_precision[..., order], model.mean[:, order]
+    return model.active[order], precision, mean
+
+
+def _at_mode(problem: Problem, model: Model) -> Mode:
+    """The model at its mode, with functions in order and nothing accumulated."""
+    mode = posterior_at_mode(problem, model.likelihood, *_in_order(model))
     return coupled(problem, mode) if problem.coupled else mode
 
 
 def _as_it_is(problem: Problem, model: Model) -> Mode:
-    """With the weights that it has."""
-    order = np.argsort(model.active)
-    at = model.active[order], model.prior_precision[..., order]
-    factor = problem.design.factor(*at, model.observations.precision)
-    posterior = Posterior(*at, model.mean[:, order], factor)
-    eta = problem.design.matvec(posterior.mean, posterior.active)
+    """The model with the weights that it has."""
+    active, alpha, mean = _in_order(model)
+    factor = problem.design.factor(active, alpha, model.observations.precision)
+    posterior = Posterior(active, alpha, mean, factor)
+    eta = problem.design.matvec(mean, active)
     evidence = model.log_evidence - model.log_hyperprior
     return Mode(model.likelihood, model.observations, posterior, evidence, eta)
 
 
-def _in_time(
-    deadline: Deadline,
-    ended: Callable[[Problem, Model], Mode],
+def _posterior_of_rows(
     problem: Problem,
-    model: Model,
+    likelihood: Likelihood,
+    active: Indices,
+    prior_precision: Array,
+    mean: Array,
+    *,
+    count: int,
 ) -> Mode:
-    """What a model comes to by all rows, or by as many as there is time for."""
-    until = deadline.end.share(2)  # the rest is for what follows
-    soon = until.share(2)
-    try:
-        with stopped_when(lambda: soon.passed):
-            return ended(problem, model)
-    except OutOfTimeError:
-        some = partial(_Weights.of(model).by_rows, problem)
-        return until.in_time(some, len(problem.y), _FEWEST_ROWS)
+    """The posterior by some rows that stand for all.
 
-
-def _finished(
-    problem: Problem,
-    trace: Trace,
-    ended: Callable[[Problem, Model], Mode],
-    model: Model,
-    status: Status,
-) -> EvidenceFit:
-    """The result, in the user's units."""
-    mode, units = ended(problem, model), trace.units
-    scale = units.of_weights(problem, model)
-    return EvidenceFit(
-        likelihood=model.likelihood.rescaled(units.scale).absolute,
-        posterior=mode.posterior.rescaled(scale),
-        search_mean=model.mean[:, np.argsort(model.active)] * scale,
-        log_evidence=mode.log_evidence + model.log_hyperprior - units.shift,
-        history=trace.history(),
-        status=status,
-        n_iter=len(trace.snapshots),
-        n_observations=float(problem.sample_weight.sum()),
-        steps_before=problem.steps_before,
+    The weights stay; where all of them are zero they take a step to the mode.
+    """
+    rows = np.arange(count) * len(problem.y) // count
+    weight = problem.sample_weight[rows]
+    part = replace(
+        problem,
+        design=problem.design.view(active, rows),
+        y=problem.y[rows],
+        sample_weight=weight * (problem.sample_weight.sum() / weight.sum()),
     )
+    norms = np.where(part.design.column_norms > 0, part.design.column_norms, 1.0)
+    ratio = norms / problem.design.column_norms[active]
+    # What a likelihood keeps of rows is of other rows.
+    own = problem.likelihood.with_parameters(likelihood.log_parameters)
+    at = np.arange(len(ratio)), prior_precision / ratio**2, mean * ratio
+    mode = posterior_at_mode(part, own, *at, most_steps=0 if mean.any() else 1)
+    mode = coupled(part, mode) if problem.coupled else mode
+    posterior = mode.posterior.rescaled(1 / ratio)
+    return replace(mode, posterior=replace(posterior, active=active))

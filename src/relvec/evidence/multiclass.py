@@ -7,11 +7,10 @@ from typing import ClassVar
 import numpy as np
 
 from relvec.chance import generator
-from relvec.evidence.base import Hyperprior, Problem, started
-from relvec.evidence.fixed_point import FixedPoint
+from relvec.evidence.base import Hyperprior, Problem, WarmStart
+from relvec.evidence.fixed_point import FixedPoint, Gammas, MacKay
 from relvec.evidence.mode import Mode, check_few, log_evidence, posterior_at_mode
-from relvec.evidence.solvers import Search, Solver
-from relvec.evidence.updates import Gammas, MacKay
+from relvec.evidence.solvers import Solver, SolverContext
 from relvec.likelihoods import Gaussian, Likelihood, PseudoObservations
 from relvec.linalg import cholesky
 from relvec.parameters import (
@@ -57,9 +56,9 @@ class PublishedMrvm1(Solver):
     def ends_at_mode(self) -> bool:
         return False
 
-    def maximiser(self, problem: Problem, search: Search) -> "OneAtATime":
+    def maximiser(self, problem: Problem, context: SolverContext) -> "OneAtATime":
         least = self.passes * problem.n_visits if self.convergence == "conv2" else 0
-        return OneAtATime(least, self.tol, search.seed)
+        return OneAtATime(least, self.tol, context.seed)
 
 
 @dataclass(frozen=True)
@@ -122,7 +121,7 @@ class OneAtATime:
 
     def init(self, problem: Problem) -> OneAtATimeState:
         """Y follows the labels, and the model is empty unless there is another."""
-        active, alpha = started(problem)
+        active, alpha, _ = problem.initial
         weights = problem.sample_weight[:, None]
         labels = PseudoObservations(problem.y, weights, np.ones(1))
         cross = problem.design.cross_gram(active, weights)[0]
@@ -330,7 +329,7 @@ class Mrvm2(Solver):
     def ends_at_mode(self) -> bool:
         return self.weights == "mode"
 
-    def maximiser(self, problem: Problem, search: Search) -> FixedPoint:
+    def maximiser(self, problem: Problem, context: SolverContext) -> FixedPoint:
         """The iteration with these settings; the tolerance is one of them."""
         update = ClassWise(
             prune=self.threshold,
@@ -340,17 +339,17 @@ class Mrvm2(Solver):
             count=float(problem.sample_weight.sum()),
         )
         by_number = self.convergence == "N"
-        left = self.warm_up + self.passes * problem.n_visits - problem.steps_before
+        left = self.warm_up + self.passes * problem.n_visits - problem.start.steps
         return FixedPoint(
             update,
             tol=_STANDSTILL if by_number else self.tol or _TOL,
             enough=max(0, left) if by_number else None,
-            warm_up=max(0, self.warm_up - problem.steps_before),
-            deadline=search.deadline,
+            warm_up=max(0, self.warm_up - problem.start.steps),
+            deadline=context.deadline,
         )
 
-    def starting_precision(self, n_basis: int, known: Array | None) -> Array | None:
-        return known  # that of every class
+    def warm_start(self, n_basis: int, known: WarmStart) -> WarmStart:
+        return known  # α and weights of every class
 
 
 @dataclass(frozen=True)
@@ -387,7 +386,7 @@ class ClassWise(MacKay):
 
     def weights(self, problem: Problem, active: Indices, alpha: Array) -> Array:
         """As they were, or those for which the auxiliary variables are the labels."""
-        if problem.start_weights is not None:
+        if problem.start.weights is not None:
             return super().weights(problem, active, alpha)
         n_outputs = problem.y.shape[1]
         labels = Gaussian.known(1.0, n_outputs)
@@ -431,11 +430,11 @@ class PrecisionOfEach(Solver):
     def begins_with_all(self) -> str:
         return "a prior for every weight"
 
-    def maximiser(self, problem: Problem, search: Search) -> FixedPoint:
-        return FixedPoint(EachWeight(), tol=search.tol, deadline=search.deadline)
+    def maximiser(self, problem: Problem, context: SolverContext) -> FixedPoint:
+        return FixedPoint(EachWeight(), tol=context.tol, deadline=context.deadline)
 
-    def starting_precision(self, n_basis: int, known: Array | None) -> Array | None:
-        return known  # that of every class
+    def warm_start(self, n_basis: int, known: WarmStart) -> WarmStart:
+        return known  # α and weights of every class
 
 
 @dataclass(frozen=True)

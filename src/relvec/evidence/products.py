@@ -23,16 +23,15 @@ import numpy as np
 from scipy.linalg import qr
 
 from relvec.blockwise import check_time
-from relvec.evidence.base import Problem, started
-from relvec.evidence.coordinates import Coordinates
-from relvec.evidence.moments import (
+from relvec.evidence.base import Problem
+from relvec.evidence.newton import (
+    Ascent,
     ColumnMoments,
+    Coordinates,
     Moments,
     NoiseUnits,
     combined_by_output,
-    tempered,
 )
-from relvec.evidence.newton import Ascent
 from relvec.likelihoods import PseudoObservations
 from relvec.linalg import Reflections, cholesky, rotated, solve_lower, upper_factor
 from relvec.precision import (
@@ -242,41 +241,6 @@ def _given_model(
         noise_precision=noise_precision,
         parts=whitened,
     )
-
-
-def improving_columns(
-    problem: Problem, temperature: float, promise: float
-) -> tuple[Indices, Moments]:
-    """Columns of the model that a problem begins with, and those that gain beside it.
-
-    With their inner products, of which those with the model are at hand by then. The
-    noise is divided by the temperature, as in annealing.
-    """
-    weight = problem.sample_weight[:, None]
-    active, alpha = started(problem)
-    at = problem.y, problem.y, problem.sample_weight
-    seen = problem.likelihood.pseudo_observations(*at)
-    cross, norms, target = problem.design.beside(active, weight, seen.target)
-    noise, unit = temperature * seen.noise_precision, np.ones(1)
-    if problem.likelihood.unit is not None:
-        noise, unit = np.ones(1), np.sqrt([tempered(temperature, problem.n_sharing)])
-    products = cross, norms, unit[:, None] * target
-    gain = gains_beside(active, alpha, noise, products, problem.least_precision)
-    chosen = gain > promise * problem.n_sharing
-    chosen[active] = True
-    if problem.bias is not None:
-        chosen[problem.bias] = True
-    inside = np.zeros_like(chosen)
-    inside[active] = True
-    columns = np.flatnonzero(chosen)
-    known, fresh = np.flatnonzero(inside[columns]), np.flatnonzero(~inside[columns])
-    gram = np.empty((1, len(columns), len(columns)))
-    gram[:, known] = cross[:, :, columns]
-    gram[:, :, known] = np.swapaxes(gram[:, known], 1, 2)
-    gram[:, fresh[:, None], fresh] = problem.design.gram(columns[fresh], weight)
-    squares = np.sum(weight * seen.target**2, axis=0)
-    count = float(problem.sample_weight.sum())
-    return columns, Moments(gram, target[:, columns], squares, count)
 
 
 def gains_beside(

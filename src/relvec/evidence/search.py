@@ -14,9 +14,10 @@ By       rounds. A pass over the dictionary tells what each function would gain 
 Until    no batch, and in the end no single function, gains more than ``tol`` nats for
          each observation
 
-A likelihood that is not Gaussian has no noise to anneal. S, Q and the derivatives of
-Newton's method are those of its quadratic expansion at the mode, whose curvature is
-held, as published; but each step counts only if the evidence at its own mode is higher.
+A likelihood that is not Gaussian is searched in its quadratic expansion at the mode.
+Annealing stays in one expansion. Then α goes from mode to mode: by some of Newton's
+steps in an expansion, whose curvature is held, as published, to the next mode. A round
+counts only if the evidence is higher at the last of them.
 """
 
 from collections.abc import Iterator
@@ -25,16 +26,19 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from relvec.chance import generator
-from relvec.evidence.base import Model, Problem, interpolates, started
-from relvec.evidence.mode import Mode, Modes, SolutionAtMode, posterior_at_mode
-from relvec.evidence.moments import (
-    ColumnModels,
+from relvec.evidence.base import Model, Problem, interpolates
+from relvec.evidence.mode import Mode, posterior_at_mode
+from relvec.evidence.newton import (
+    Ascent,
+    ColumnMoments,
+    Moments,
+    ascend,
+    combined_by_output,
     log_density_of_unit,
     log_noise,
     noise_ceiling,
     tempered,
 )
-from relvec.evidence.newton import Ascent, ascend
 from relvec.evidence.products import (
     Gram,
     Orthonormal,
@@ -65,10 +69,11 @@ class SearchSettings:
     likeness: tuple[float, ...] = (0.7, 0.95, 0.999)
     few: int = 8
     short_list: int = 8  # candidates looked at for each function of a batch
-    # Annealing: by which the noise precision is multiplied, or the weights of rows
-    # where there is no noise; rounds until its release; trials at most; nats that a
-    # function has to promise; share of the observations that weights may spend.
+    # Annealing: by which the noise precision is multiplied, or the curvature of rows in
+    # an expansion; rounds until its release; trials at most; nats that a function has
+    # to promise; share of the observations that weights may spend.
     temperature: float = 64.0
+    expansion_temperature: float = 4.0
     annealing_rounds: int = 3
     most_trials: int = 20
     # Wide functions around centred targets gain nothing alone. A trial from an empty
@@ -89,10 +94,18 @@ class SearchSettings:
     growth_steps: int = 1
     polish_steps: int = 10
     closing_steps: int = 50
+    # Newton steps from one mode to the next, where a likelihood is expanded there; and
+    # modes, and the change of log α, at which closing ends.
+    held_steps: int = 2
+    modes: int = 3
+    closing_modes: int = 8
+    closing_tol: float = 0.01
     # Actions of each kind that are refitted in the end, where an expansion may have
     # missed what they gain; and nats by which a deletion may be underrated.
     checked: int = 8
     doubt: float = 0.5
+    patience: int = 3  # of them in succession that do not gain, in turn
+    roughness: float = 0.05  # nats by which an evidence at a rough mode may be wrong
     newton_tol: float = 0.1
 
 
@@ -110,8 +123,9 @@ class _Newton:
 
     steps: int
     tol: float
+    modes: int = 1
+    held: int = 1  # steps from one mode to the next
     noise_held: bool = False
-    rough: bool = True  # whether modes are found to a thousandth of a nat only
     price: float = 0.0  # nats that a function has to be worth
 
 
@@ -140,19 +154,8 @@ class BatchSearch:
     settings: SearchSettings = field(default_factory=SearchSettings)
 
     def init(self, problem: Problem) -> SearchState:
-        active, alpha = started(problem)
-        start = np.zeros((problem.y.shape[1], len(active)))
-        if problem.start_weights is not None:
-            norms = problem.design.column_norms[active]
-            start = problem.start_weights[:, active] * norms
-        model = _model_at_mode(problem, problem.likelihood, active, alpha, start)
+        model = _model_at_mode(problem, problem.likelihood, *problem.initial)
         return SearchState(model, batch=self.settings.batch)
-
-    def resumed(self, problem: Problem, model: Model, steps: int) -> SearchState:
-        """The state of a search that goes on from another's model."""
-        at = model.active, model.prior_precision, model.mean
-        found = _model_at_mode(problem, model.likelihood, *at)
-        return SearchState(found, steps, batch=self.settings.batch)
 
     def converged(self, problem: Problem, state: SearchState) -> bool:
         return state.phase == "over" or interpolates(problem, state.model)
@@ -160,10 +163,8 @@ class BatchSearch:
     def step(self, problem: Problem, state: SearchState) -> SearchState:
         """A trial of annealing or a round of polishing, and what its gain leads to."""
         joined = 0
-        if state.phase == "annealing" and problem.likelihood.conjugate:
+        if state.phase == "annealing":
             found = self._annealed(problem, state)
-        elif state.phase == "annealing":
-            found = self._grown(problem, state)
         elif state.phase == "polishing":
             found, joined = self._polished(problem, state)
         elif state.phase == "closing":
@@ -173,6 +174,11 @@ class BatchSearch:
         if found is not None and isinstance(found.products, Orthonormal):
             found = _by_columns(problem, found)
         gain = -np.inf if found is None else self._gain(state, found)
+        if found is not None and gain > 0 and not problem.likelihood.conjugate:
+            # The mode was found roughly on the way there.
+            at = found.active, found.prior_precision, found.mean
+            found = _model_at_mode(problem, found.likelihood, *at)
+            gain = self._gain(state, found)
         if found is not None and gain > 0:
             state = replace(state, model=found, steps=state.steps + 1)
         return self._following(problem, state, gain, joined)
@@ -183,7 +189,7 @@ class BatchSearch:
         gain = found.log_evidence - before.log_evidence
         if gain < SLACK * abs(before.log_evidence):
             return -np.inf
-        if state.phase != "annealing":
+        if state.phase in {"closing", "checking"}:
             gain -= self.price * (len(found.active) - len(before.active))
         return gain if np.isfinite(gain) else -np.inf
 
@@ -201,13 +207,13 @@ class BatchSearch:
             phase = "annealing" if again else "polishing"
             return replace(state, phase=phase, trials=trials, failures=failures)
         if state.phase == "closing":
-            more = gain > settings.polish_promise * nats
+            again = gain > settings.polish_promise * nats
             after = "checking" if self.checks else "over"
-            return replace(state, phase="closing" if more else after)
+            return replace(state, phase="closing" if again else after)
         if state.phase == "checking":
             # An action that gains may be the first of several.
-            again = gain > 0
-            return replace(state, phase="polishing" if again else "over", batch=1)
+            after = "polishing" if problem.likelihood.conjugate else "checking"
+            return replace(state, phase=after if gain > 0 else "over", batch=1)
         enough = settings.polish_gain if state.batch > 1 else 1.0
         if gain > enough * nats:
             return replace(state, batch=min(settings.batch, 2 * state.batch))
@@ -223,7 +229,7 @@ class BatchSearch:
         most = settings.most_spent * problem.sample_weight.sum()
         promise = settings.promise * problem.n_sharing
         few = _Newton(settings.growth_steps, settings.newton_tol, noise_held=True)
-        trial = _cooled(problem, model, settings.temperature)
+        trial = _cooled(problem, model, settings)
         for _ in range(settings.annealing_rounds):
             joining = self._batch(problem, state, trial, promise)
             found = _joined(problem, trial, joining, few)
@@ -232,18 +238,7 @@ class BatchSearch:
             trial = found
         if noise_ceiling(problem.likelihood) is None:
             trial = replace(trial, noise_precision=model.noise_precision)
-        newton = _Newton(settings.polish_steps, settings.newton_tol)
-        return _joined(problem, trial, _NOTHING, newton)
-
-    def _grown(self, problem: Problem, state: SearchState) -> SearchModel | None:
-        """The model after a round of a likelihood that has no noise to anneal."""
-        settings, model = self.settings, state.model
-        if len(model.active) == 0 and state.failures:
-            model = self._seeded(problem, model, settings.broader**state.failures)
-        promise = settings.promise * problem.n_sharing
-        joining = self._batch(problem, state, model, promise)
-        few = _Newton(settings.growth_steps, settings.newton_tol)
-        return _joined(problem, model, joining, few)
+        return _joined(problem, trial, _NOTHING, self._newton(self._least(problem)))
 
     def _polished(
         self, problem: Problem, state: SearchState
@@ -251,9 +246,33 @@ class BatchSearch:
         """The model after a batch has joined, and the size of the batch."""
         settings, model = self.settings, state.model
         promise = settings.polish_promise * self.tol * problem.n_observations
-        joining = self._batch(problem, state, model, promise + self.price)
-        newton = _Newton(settings.polish_steps, settings.newton_tol, price=self.price)
+        joining = self._batch(problem, state, model, promise)
+        newton = self._newton(self._least(problem))
         return _joined(problem, model, joining, newton), len(joining[0])
+
+    def _newton(self, price: float) -> _Newton:
+        """Newton's method while functions may still join."""
+        settings = self.settings
+        steps = settings.polish_steps, settings.newton_tol
+        by_modes = settings.modes, settings.held_steps
+        return _Newton(*steps, *by_modes, price=price)
+
+    def _least(self, problem: Problem) -> float:
+        """Nats that a function has to be worth to stay, without a price.
+
+        Functions of classes that fade in Newton's steps would stay for nothing.
+        """
+        if problem.likelihood.conjugate:
+            return 0.0
+        return self.tol * problem.n_observations
+
+    def settled(self, problem: Problem, state: SearchState) -> SearchState:
+        """The same functions after some of Newton's steps."""
+        newton = _Newton(self.settings.polish_steps, self.settings.newton_tol)
+        found = _joined(problem, state.model, _NOTHING, newton)
+        if found is None or not self._gain(state, found) > 0:
+            return state
+        return replace(state, model=found)
 
     def _seeded(
         self, problem: Problem, model: SearchModel, share: float
@@ -275,8 +294,12 @@ class BatchSearch:
 
     def _closed(self, problem: Problem, state: SearchState) -> SearchModel | None:
         """The model with all hyperparameters at their maximum, no function joining."""
-        steps, price = self.settings.closing_steps, self.price
-        newton = _Newton(steps, self.tol, rough=False, price=price)
+        settings, worth = self.settings, max(self.price, self._least(problem))
+        steps = settings.closing_steps, self.tol
+        if not problem.likelihood.conjugate:
+            steps = settings.closing_modes, settings.closing_tol
+        held = settings.held_steps
+        newton = _Newton(*steps, steps[0], held, price=worth)
         return _joined(problem, state.model, _NOTHING, newton)
 
     def _checked(self, problem: Problem, state: SearchState) -> SearchModel | None:
@@ -287,8 +310,8 @@ class BatchSearch:
         nats = self.tol * problem.n_observations
         if problem.likelihood.conjugate:
             model, few = state.model, self.settings.few
-            newton = _Newton(self.settings.polish_steps, self.settings.newton_tol)
-            joining = self._batch(problem, replace(state, batch=1), model, nats)
+            newton, least = self._newton(self.price), nats + self.price
+            joining = self._batch(problem, replace(state, batch=1), model, least)
             if len(joining[0]):
                 return _joined(problem, model, joining, newton)
             if not 0 < len(model.active) <= few:
@@ -297,43 +320,63 @@ class BatchSearch:
             # functions together.
             nothing = replace(model, posterior=_empty(model.posterior))
             return _joined(problem, nothing, _NOTHING, newton)
-        model, best = state.model, None
-        here = model.active, model.prior_precision, model.mean
-        before = posterior_at_mode(problem, model.likelihood, *here).log_evidence
-        least = before + nats
-        for at in self._single_actions(problem, model, nats):
-            mode = posterior_at_mode(problem, model.likelihood, *at)
-            if mode.log_evidence > least:
-                best, least = at, mode.log_evidence
-        if best is None:
+        return self._refitted(problem, state.model, nats)
+
+    def _refitted(
+        self, problem: Problem, model: SearchModel, nats: float
+    ) -> SearchModel | None:
+        """The model after all single actions that gain so much, or the best of them."""
+
+        def refit(actions: list[tuple[int, float]], *, rough: bool) -> Mode:
+            at = _after(model, actions)
+            return posterior_at_mode(problem, model.likelihood, *at, rough=rough)
+
+        def worth(mode: Mode) -> float:
+            return mode.log_evidence - self.price * len(mode.posterior.active)
+
+        least = model.log_evidence - self.price * len(model.active) + nats
+        gaining = []
+        for actions in self._single_actions(problem, model, nats):
+            in_vain = 0
+            for action in actions:
+                mode = refit([action], rough=True)
+                if abs(worth(mode) - least) < self.settings.roughness:
+                    mode = refit([action], rough=False)
+                if worth(mode) > least:
+                    gaining.append((action, mode))
+                    in_vain = 0
+                else:
+                    in_vain += 1
+                if in_vain == self.settings.patience:
+                    break
+        if not gaining:
             return None
-        return _model_at_mode(problem, model.likelihood, *best, rough=False)
+        together = refit([action for action, _ in gaining], rough=True)
+        found = max([together, *(mode for _, mode in gaining)], key=worth)
+        return _model_of(problem, found)
 
     def _single_actions(
         self, problem: Problem, model: SearchModel, nats: float
-    ) -> Iterator[tuple[Indices, Array, Array]]:
-        """Functions, α and weights after single actions that may gain so much."""
+    ) -> Iterator[list[tuple[int, float]]]:
+        """Functions, and the α to which they move, that may gain so much: by kind."""
         settings, active = self.settings, model.active
         alpha, mean = model.prior_precision, model.mean
-        variances = model.posterior.variances
+        variances, promise = model.posterior.variances, settings.polish_promise * nats
         loss = 0.5 * (mean**2 / variances + np.log(alpha * variances)).sum(axis=0)
-        for place in _best(-loss, settings.checked, -settings.doubt - nats):
-            stay = np.arange(len(active)) != place
-            yield active[stay], alpha[stay], mean[:, stay]
+        leaving = _best(-loss, settings.checked, -settings.doubt - nats - self.price)
+        yield [(index, np.inf) for index in active[leaving].tolist()]
         s = np.maximum(1 - alpha * variances, TINY) / variances
         q = mean / variances
         target = problem.allowed(active, best_precision(s, q))
         gain = addition_gain(target, s, q) - addition_gain(alpha, s, q)
         gain[np.isinf(target)] = 0.0
-        for place in _best(gain, settings.checked, 0.0):
-            moved = np.arange(len(active)) == place
-            yield active, np.where(moved, target, alpha), mean
+        places = _best(gain, settings.checked, promise)
+        yield list(zip(active[places].tolist(), target[places], strict=True))
         stats = model.products.statistics(active, alpha, model.noise_precision)
         precision, gain = best_additions(stats, problem.least_precision)
         gain[active] = 0.0
-        for index in _best(gain, settings.checked, 0.0):
-            weights = np.column_stack([mean, np.zeros(len(mean))])
-            yield np.append(active, index), np.append(alpha, precision[index]), weights
+        places = _best(gain, settings.checked, promise + self.price)
+        yield list(zip(places.tolist(), precision[places], strict=True))
 
     def _batch(
         self,
@@ -390,14 +433,8 @@ def _joined(
     alpha = np.concatenate([model.prior_precision, batch[1]])
     products = model.products
     at = active, alpha, model.noise_precision
-    if not problem.likelihood.conjugate:
-        start = np.zeros((len(model.mean), len(active)))
-        start[:, : len(model.active)] = model.mean
-        given = problem, model.likelihood, active, start
-        ascent = _ascended(problem, Modes(*given, rough=newton.rough), at, newton)
-        if ascent is None or not isinstance(ascent.solution, SolutionAtMode):
-            return None
-        return _model_of(problem, ascent.solution.mode)
+    if not problem.likelihood.conjugate and not newton.noise_held:
+        return _from_mode_to_mode(problem, model, (active, alpha), newton)
     ascent = _ascended(problem, products.moments(active), at, newton)
     finer = products.finer(ascent)
     if finer is not None:
@@ -431,9 +468,57 @@ def _by_columns(problem: Problem, model: SearchModel) -> SearchModel:
     return replace(model, posterior=mode.posterior, log_evidence=evidence)
 
 
+def _from_mode_to_mode(
+    problem: Problem,
+    model: SearchModel,
+    functions: tuple[Indices, Array],
+    newton: _Newton,
+) -> SearchModel | None:
+    """The model whose α are best in the expansion at its own mode.
+
+    Some of Newton's steps in an expansion lead to the next mode, and so on.
+    """
+    active, alpha = functions
+    moments: ColumnMoments = model.products.moments(active)
+    likelihood, count = model.likelihood, model.products.count
+    share, last = 1.0, np.zeros(len(active))
+    mode: Mode | None = None
+    for number in range(newton.modes):
+        price = newton.price if number else 0.0
+        held = replace(newton, steps=newton.held, price=price)
+        at = active, alpha, model.noise_precision
+        ascent = _ascended(problem, moments, at, held)
+        if ascent is None:
+            break
+        fewer, chosen = len(ascent.chosen) < len(alpha), ascent.chosen
+        step = np.log(ascent.prior_precision / alpha[chosen])
+        # Where it goes to and fro the expansion does not reach so far.
+        share *= 0.5 if step @ last[chosen] < 0 else 1.0
+        last = share * step
+        active, alpha = active[chosen], alpha[chosen] * np.exp(last)
+        at = active, alpha, ascent.solution.mean
+        mode = posterior_at_mode(problem, likelihood, *at, rough=True)
+        likelihood = mode.likelihood
+        if not fewer and np.abs(step).max(initial=0.0) < newton.tol:
+            break
+        moments = _expansion(mode, count)
+    return None if mode is None else _model_of(problem, mode)
+
+
+def _expansion(mode: Mode, count: float) -> Moments:
+    """The moments of the active functions in the expansion at their mode."""
+    posterior, seen = mode.posterior, mode.observations
+    root, factor = np.sqrt(posterior.prior_precision), posterior.factor
+    total = root[:, None] * (factor @ np.swapaxes(factor, 1, 2)) * root
+    gram = total - np.diag(posterior.prior_precision)
+    target = combined_by_output(posterior.mean, total)
+    squares = np.sum(seen.row_weights * seen.target**2, axis=0)
+    return Moments(gram, target, squares, count)
+
+
 def _ascended(
     problem: Problem,
-    models: ColumnModels,
+    moments: ColumnMoments,
     at: tuple[Indices, Array, Array],
     newton: _Newton,
 ) -> Ascent | None:
@@ -443,7 +528,7 @@ def _ascended(
     ceiling = None if newton.noise_held else noise_ceiling(problem.likelihood)
     try:
         return ascend(
-            models,
+            moments,
             prior_precision,
             noise_precision,
             ceiling=ceiling,
@@ -462,12 +547,33 @@ def _empty(posterior: Posterior) -> Posterior:
     return Posterior(_NONE, np.empty(0), mean, factor)
 
 
-def _cooled(problem: Problem, model: SearchModel, temperature: float) -> SearchModel:
+def _cooled(
+    problem: Problem, model: SearchModel, settings: SearchSettings
+) -> SearchModel:
     """The same model with less noise."""
-    low = tempered(temperature, problem.n_sharing) * model.noise_precision
+    temperature, sharing = settings.temperature, problem.n_sharing
+    if not problem.likelihood.conjugate:
+        # Outputs of other likelihoods share α as they are.
+        temperature, sharing = settings.expansion_temperature, problem.y.shape[1]
+    low = tempered(temperature, sharing) * model.noise_precision
     ceiling = noise_ceiling(problem.likelihood)
     low = low if ceiling is None else np.minimum(low, ceiling)
     return replace(model, noise_precision=low)
+
+
+def _after(
+    model: SearchModel, actions: list[tuple[int, float]]
+) -> tuple[Indices, Array, Array]:
+    """Functions, α and weights to begin with, after functions moved to other α."""
+    alpha = dict(zip(model.active.tolist(), model.prior_precision, strict=True))
+    alpha.update(actions)
+    weights = dict(zip(model.active.tolist(), model.mean.T, strict=True))
+    inside = [index for index, one in alpha.items() if np.isfinite(one)]
+    nothing = np.zeros(len(model.mean))
+    mean = np.array([weights.get(index, nothing) for index in inside])
+    precision = np.array([alpha[index] for index in inside])
+    shape = len(inside), len(model.mean)
+    return np.array(inside, dtype=np.intp), precision, mean.reshape(shape).T
 
 
 def _best(gain: Array, most: int, least: float) -> Indices:
@@ -498,12 +604,10 @@ def _model_at_mode(
     active: Indices,
     prior_precision: Array,
     start: Array,
-    *,
-    rough: bool = True,
 ) -> SearchModel:
     """The model of these functions and α, its mode found from starting weights."""
     at = active, prior_precision, start
-    return _model_of(problem, posterior_at_mode(problem, likelihood, *at, rough=rough))
+    return _model_of(problem, posterior_at_mode(problem, likelihood, *at))
 
 
 def _model_of(problem: Problem, mode: Mode) -> SearchModel:

@@ -20,9 +20,9 @@ import numpy as np
 
 from relvec.blockwise import check_time
 from relvec.chance import generator
-from relvec.evidence.base import Problem, interpolates, started
+from relvec.evidence.base import Problem, interpolates
 from relvec.evidence.mode import Mode, posterior_at_mode
-from relvec.evidence.moments import spent
+from relvec.evidence.newton import spent
 from relvec.evidence.products import (
     CandidateStatistics,
     Gram,
@@ -85,12 +85,7 @@ class Sequential:
     seed: int = 0
 
     def init(self, problem: Problem) -> SequentialState:
-        active, alpha = started(problem)
-        start = np.zeros((problem.y.shape[1], len(active)))
-        if problem.start_weights is not None:
-            norms = problem.design.column_norms[active]
-            start = problem.start_weights[:, active] * norms
-        mode = posterior_at_mode(problem, problem.likelihood, active, alpha, start)
+        mode = posterior_at_mode(problem, problem.likelihood, *problem.initial)
         return SequentialState.of(problem, model_at(problem, mode))
 
     def converged(self, problem: Problem, state: SequentialState) -> bool:

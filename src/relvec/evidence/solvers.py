@@ -16,20 +16,23 @@ from relvec.evidence.base import (
     EvidenceMaximiser,
     Hyperprior,
     Problem,
+    WarmStart,
     as_hyperprior,
-    started,
 )
 from relvec.evidence.fixed_point import (
+    EM,
     FixedPoint,
+    Held,
+    MacKay,
+    NoiseRows,
+    Variational,
     check_noise_from,
-    noise_rows,
 )
-from relvec.evidence.maximise import Limits, Polished, maximise
+from relvec.evidence.maximise import Continued, Limits, maximise
 from relvec.evidence.mode import posterior_at_mode, predictor_variances
 from relvec.evidence.search import BatchSearch
 from relvec.evidence.sequential import Sequential
 from relvec.evidence.subsampling import SubsampledSearch
-from relvec.evidence.updates import EM, Held, MacKay, Variational
 from relvec.likelihoods.student_t import ScaleMixture
 from relvec.parameters import (
     as_min_vectors,
@@ -43,7 +46,7 @@ from relvec.typing import Array
 
 
 @dataclass(frozen=True)
-class Search:
+class SolverContext:
     """What a solver is told beside the problem."""
 
     tol: float = 1e-4
@@ -59,7 +62,9 @@ class Solver(Parametric, ABC):
     initial_noise_variance: float | None = None  # None for a guess
 
     @abstractmethod
-    def maximiser(self, problem: Problem, search: Search) -> EvidenceMaximiser[Any]:
+    def maximiser(
+        self, problem: Problem, context: SolverContext
+    ) -> EvidenceMaximiser[Any]:
         """The algorithm with these settings."""
 
     @property
@@ -107,19 +112,16 @@ class Solver(Parametric, ABC):
         """Settings, other than their defaults, of a noise that is estimated."""
         return []
 
-    def starting_precision(self, n_basis: int, known: Array | None) -> Array | None:
-        """α to begin with, from an earlier fit or settings.
-
-        ``known`` has one for each function, or for each output and function; it is
-        infinite for what has left the model and nan for what is new.
-        """
-        # Where every class has its own, the function is as much in the model as in any.
-        return None if known is None else np.atleast_2d(known).min(axis=0)
-
-    def starting_weights(self, known: Array) -> Array | None:
-        """Weights (outputs, functions) to begin with, from an earlier fit."""
-        # A search that adds functions looks for the mode from zero.
-        return None if self.begins_with_all is None else known
+    def warm_start(self, n_basis: int, known: WarmStart) -> WarmStart:
+        """What the search begins with, from settings and what an earlier fit knows."""
+        precision, weights = known.precision, known.weights
+        if precision is not None:
+            # Where every class has its own, the function is as much in the model as in
+            # any.
+            precision = np.atleast_2d(precision).min(axis=0)
+        if self.begins_with_all is None:
+            weights = None  # a search that adds functions looks for the mode from zero
+        return WarmStart(precision, weights, known.steps)
 
     def min_vectors_of(self, n_basis: int) -> int:
         """How few of so many functions end the search."""
@@ -197,31 +199,33 @@ class BottomUp(Solver):
         check_choice("init", self.init, ("projection", "bias"))
         check_count("noise_interval", self.noise_interval)
 
-    def maximiser(self, problem: Problem, search: Search) -> EvidenceMaximiser[Any]:
+    def maximiser(
+        self, problem: Problem, context: SolverContext
+    ) -> EvidenceMaximiser[Any]:
         if self.schedule == "greedy":
-            return self._single(search)
-        batches = self.batches(search)
+            return self._single(context)
+        batches = self.batches(context)
         if problem.design.held:
             return batches
-        return SubsampledSearch(batches, search.seed)
+        return SubsampledSearch(batches, context.seed)
 
-    def batches(self, search: Search) -> BatchSearch:
+    def batches(self, context: SolverContext) -> BatchSearch:
         """The search of a dictionary that is held."""
         return BatchSearch(
-            tol=search.tol,
+            tol=context.tol,
             selection=self.selection,
-            start=search.constant if self.begins_with_constant else None,
-            price=search.price,
-            seed=search.seed,
+            start=context.constant if self.begins_with_constant else None,
+            price=context.price,
+            seed=context.seed,
         )
 
-    def _single(self, search: Search) -> Sequential:
+    def _single(self, context: SolverContext) -> Sequential:
         return Sequential(
             selection=self.selection,
-            start=search.constant if self.begins_with_constant else None,
-            tol=search.tol,
+            start=context.constant if self.begins_with_constant else None,
+            tol=context.tol,
             noise_interval=self.noise_interval,
-            seed=search.seed,
+            seed=context.seed,
         )
 
     @property
@@ -263,12 +267,12 @@ class TopDown(Solver):
         weight; by default 1e6. For "em" and "variational", whose precisions grow only
         in proportion to the number of steps, it is what the data say beside the other
         functions, the default is 10, and no function leaves that would come back.
-    polish : bool, optional
-        Whether functions that were pruned get a second chance: the sequential search
-        goes on where the iteration ended, begins once more from nothing, and the higher
-        evidence stays. By default wherever the evidence is what is maximised: not for
+    polish : False, optional
+        False for the iteration as it is published. By default functions that were
+        pruned get a second chance: the search by batches goes on where the iteration
+        has ended. It does so wherever the evidence is what is maximised: not for
         "variational", not with an informative hyperprior and not where the noise is
-        that of some rows.
+        that of some rows. True is the same as the default and deprecated.
     hyperprior : Hyperprior or its four numbers, optional
         Gamma distributions over the precisions of weights and noise; flat by default.
     min_vectors : int or float, optional
@@ -313,6 +317,13 @@ class TopDown(Solver):
                 f"polish=True goes on with the evidence, and {own} maximises something "
                 "else: leave out one of the two"
             )
+        if self.polish:
+            warnings.warn(
+                "polish=True is deprecated: the search by batches goes on where the "
+                "iteration ends, by default. Leave it out",
+                FutureWarning,
+                stacklevel=3,
+            )
 
     @property
     def _own_objective(self) -> str | None:
@@ -339,28 +350,32 @@ class TopDown(Solver):
     def prior(self) -> Hyperprior:
         return as_hyperprior(self.hyperprior)
 
-    def maximiser(self, problem: Problem, search: Search) -> EvidenceMaximiser[Any]:
+    def maximiser(
+        self, problem: Problem, context: SolverContext
+    ) -> EvidenceMaximiser[Any]:
         update = _UPDATES[self.update]
         if self.prune is not None:
             update = replace(update, prune=self.prune)
         iteration = FixedPoint(
             update,
-            tol=search.tol,
+            tol=context.tol,
             noise_interval=self.noise_interval,
-            noise_rows=noise_rows(self.noise_from, problem, search.seed),
-            deadline=search.deadline,
+            noise_rows=NoiseRows.of(self.noise_from, problem, context.seed),
+            deadline=context.deadline,
         )
         polish = self._own_objective is None if self.polish is None else self.polish
         if not polish:
             return iteration
-        return Polished(iteration, BottomUp().batches(search))
+        return Continued(iteration, BottomUp().batches(context))
 
-    def starting_precision(self, n_basis: int, known: Array | None) -> Array | None:
-        start = super().starting_precision(n_basis, known)
+    def warm_start(self, n_basis: int, known: WarmStart) -> WarmStart:
+        start = super().warm_start(n_basis, known)
         if self.initial_precision is None:
             return start
         given = np.full(n_basis, self.initial_precision)
-        return given if start is None else np.where(np.isnan(start), given, start)
+        if start.precision is not None:
+            given = np.where(np.isnan(start.precision), given, start.precision)
+        return replace(start, precision=given)
 
     def min_vectors_of(self, n_basis: int) -> int:
         return as_min_vectors(self.min_vectors, n_basis)
@@ -384,11 +399,13 @@ class HeldPrior(Solver):
 
     precision: Array  # (M,) α, finite, in the units of the data
 
-    def maximiser(self, problem: Problem, search: Search) -> EvidenceMaximiser[Any]:
-        return FixedPoint(Held(), tol=search.tol)
+    def maximiser(
+        self, problem: Problem, context: SolverContext
+    ) -> EvidenceMaximiser[Any]:
+        return FixedPoint(Held(), tol=context.tol)
 
-    def starting_precision(self, n_basis: int, known: Array | None) -> Array:
-        return self.precision
+    def warm_start(self, n_basis: int, known: WarmStart) -> WarmStart:
+        return replace(super().warm_start(n_basis, known), precision=self.precision)
 
 
 # Made once: nobody gets to see, and so to change, what a name stands for.
@@ -425,7 +442,7 @@ def as_solver(solver: Any) -> Solver:
 def solved(
     problem: Problem,
     solver: Solver,
-    search: Search,
+    context: SolverContext,
     limits: Limits,
     callback: Callback | None = None,
 ) -> EvidenceFit:
@@ -433,8 +450,8 @@ def solved(
     problem = replace(problem, hyperprior=solver.prior)
     fewest = solver.min_vectors_of(problem.design.shape[1])
     limits = replace(limits, min_vectors=fewest)
-    search = replace(search, deadline=limits.deadline)
-    maximiser = solver.maximiser(problem, search)
+    context = replace(context, deadline=limits.deadline)
+    maximiser = solver.maximiser(problem, context)
     at_mode = solver.ends_at_mode
     return maximise(problem, maximiser, limits, callback, at_mode=at_mode)
 
@@ -453,10 +470,9 @@ def settled(problem: Problem, bound: ScaleMixture) -> ScaleMixture:
     would be one in the end: it comes there in fewer steps (Liu, Rubin and Wu, 1998,
     "Parameter expansion to accelerate EM").
     """
-    active, alpha = started(problem)
-    start = np.zeros((problem.y.shape[1], len(active)))
+    at = problem.initial
     for _ in range(_MOST_REWEIGHTINGS):
-        mode = posterior_at_mode(problem, bound, active, alpha, start)
+        mode = posterior_at_mode(problem, bound, *at)
         variance = predictor_variances(problem, mode.posterior)
         seen = bound.lower_bound(problem.y, mode.eta, variance)
         noise = seen.refitted(problem.sample_weight)

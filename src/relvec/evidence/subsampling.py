@@ -2,9 +2,10 @@
 
 Solves   max over α (and the noise) of the log evidence (7)
 Given    a dictionary too large for a pass over all of it to be cheap (Problem)
-By       searching drawn rows with drawn candidates, then all rows with the functions
-         found and fresh candidates, again and again (``search``). For a Gaussian
-         likelihood all rows are turned into as few as there are candidates that gain
+By       searching drawn rows with drawn candidates, then four times as many rows with
+         the functions found and fresh candidates, and so on up to all rows
+         (``search``). For a Gaussian likelihood the rows of a part are turned into as
+         few as there are candidates that gain
 Until    fresh candidates bring next to nothing on all rows; then the last of them are
          searched to the end
 
@@ -20,10 +21,13 @@ from relvec.chance import generator
 from relvec.design import DesignMatrix
 from relvec.design.compressed import Inner, compressed, in_place_of_rows
 from relvec.evidence.base import Model, Problem
-from relvec.evidence.moments import Moments
-from relvec.evidence.products import Orthonormal, improving_columns
+from relvec.evidence.mode import posterior_at_mode
+from relvec.evidence.newton import Moments, combined_by_output, tempered
+from relvec.evidence.products import CandidateStatistics, best_additions
 from relvec.evidence.search import BatchSearch, SearchState
-from relvec.likelihoods import Likelihood
+from relvec.likelihoods import PseudoObservations
+from relvec.linalg import solve_upper
+from relvec.precision import DEPENDENT
 from relvec.typing import Array, Indices
 
 
@@ -33,14 +37,15 @@ class SubsamplingSettings:
 
     # Entries of a dictionary that is searched as a whole.
     small: int = 2_500_000
-    # Rows that are drawn: a share of all, within bounds.
+    # Rows that are drawn first, a share of all within bounds, and by which the number
+    # of rows grows from part to part.
     share: float = 0.25
     fewest_rows: int = 750
     most_rows: int = 4000
-    # Fresh candidates of a part, and for each function of the model where products of
-    # all of them are kept, as for a Gaussian likelihood. Of so many rows that they do
-    # not fit into memory, and of classes, whose rows are gone over again and again,
-    # there are fewer.
+    growth: int = 4
+    # Fresh candidates of a part, and for each function of the model. There are fewer of
+    # so many rows that columns do not fit into memory, of classes, whose rows are gone
+    # over again and again, and for the check in the end.
     fresh: int = 512
     fresh_of_many: int = 256
     fresh_each: int = 4
@@ -49,12 +54,15 @@ class SubsamplingSettings:
     # The tolerance of all parts but the last, in units of tol; and nats for each
     # observation, in the same units, that a part has to gain for another to follow.
     quick: float = 10.0
-    enough: float = 15.0
+    enough: float = 30.0
     # The same in nats for each function of the model, if that is more.
     enough_each: float = 0.1
     newton_steps: int = 4
-    # Rows for each column from which on they are turned into fewer.
-    worth_turning: int = 2
+    # By which annealing lowers the noise of a part that begins with a model.
+    temperature: float = 4.0
+    # Of a model whose rows are turned into fewer by inner products, which are wrong by
+    # 1e-14 of it in nats: far less than a part has to gain.
+    most_condition: float = 1e13
 
 
 @dataclass(frozen=True)
@@ -89,47 +97,24 @@ def embedded(inner: Model, part: Subproblem, problem: Problem) -> Model:
 class _Known:
     """What the search of a part begins with."""
 
-    precision: Array  # (M,) α in the user's units, infinite for a function not in it
-    likelihood: Likelihood
+    problem: Problem  # the whole, with the likelihood and the functions known
     well_conditioned: bool = True  # whether inner products have digits enough
-    weights: Array | None = None  # (K, M) of functions as they are, not of unit norm
 
-    @classmethod
-    def of(cls, problem: Problem, model: Model | None, *, digits: bool) -> "_Known":
-        """From a model of the problem, or what the problem begins with."""
-        precision = np.full(problem.design.shape[1], np.inf)
-        if model is None:
-            if problem.start is not None:
-                precision = problem.start
-            return cls(precision, problem.likelihood)
-        units = problem.precision_units[model.active]
-        precision[model.active] = model.prior_precision * units
-        norms = problem.design.column_norms[model.active]
-        weights = np.zeros((len(model.mean), len(precision)))
-        # A column that vanishes has no norm, and its weight no meaning.
-        weights[:, model.active] = model.mean / np.where(norms > 0, norms, np.inf)
-        return cls(precision, model.likelihood, digits, weights)
+    @property
+    def begun(self) -> bool:
+        """Whether some functions are known."""
+        start = self.problem.start.precision
+        return start is not None and bool(np.isfinite(start).any())
 
-    def columns(self, problem: Problem) -> Indices:
+    @property
+    def columns(self) -> Indices:
         """Those of the model, and the constant."""
-        inside = np.isfinite(self.precision)
-        if problem.bias is not None:
-            inside[problem.bias] = True
+        inside = np.zeros(self.problem.design.shape[1], dtype=bool)
+        if self.problem.start.precision is not None:
+            inside = np.isfinite(self.problem.start.precision)
+        if self.problem.bias is not None:
+            inside[self.problem.bias] = True
         return np.flatnonzero(inside)
-
-    def begun(self, part: Problem, problem: Problem, columns: Indices) -> Problem:
-        """The part with what is known of its columns."""
-        bias, most = problem.bias, problem.max_prior_std
-        weights = self.weights
-        return replace(
-            part,
-            likelihood=self.likelihood,
-            bias=None if bias is None else int(np.searchsorted(columns, bias)),
-            start=self.precision[columns],
-            start_weights=None if weights is None else weights[:, columns],
-            max_prior_std=None if most is None else most[columns],
-            n_distinct=problem.design.shape[1],
-        )
 
 
 @dataclass(frozen=True)
@@ -140,13 +125,12 @@ class SubsampledState:
     part: Subproblem
     search: BatchSearch
     inner: SearchState
+    n_rows: int  # of the part
     taken: int  # candidates that were drawn so far
-    all_rows: bool
+    began: float  # the evidence of the model that the part began with
     steps_before: int = 0
-    last: bool = False  # whether no other part follows
+    closing: bool = False  # whether the part is searched to the end
     over: bool = False
-    began: float = -np.inf  # the evidence that the search of the part began with
-    looked: bool = False  # whether fresh candidates were looked at on all rows before
 
     @property
     def model(self) -> Model:
@@ -161,6 +145,10 @@ class SubsampledState:
         """Nats found in the part."""
         return self.inner.model.log_evidence - self.began
 
+    @property
+    def all_rows(self) -> bool:
+        return self.n_rows == len(self.problem.y)
+
 
 @dataclass(frozen=True)
 class SubsampledSearch:
@@ -171,7 +159,7 @@ class SubsampledSearch:
     settings: SubsamplingSettings = SubsamplingSettings()
 
     def init(self, problem: Problem) -> SubsampledState:
-        known = _Known.of(problem, None, digits=True)
+        known = _Known(problem)
         n_rows, n_basis = problem.design.shape
         few = problem.likelihood.conjugate and n_basis <= self.settings.fresh
         small = n_rows * n_basis <= min(
@@ -181,115 +169,230 @@ class SubsampledSearch:
             part = _rows_of(problem, known, np.arange(n_basis), None)
             if not small:
                 part = _turned(part, digits=True)
-            return self._begun(problem, part, 0, all_rows=True, last=True)
-        if np.isfinite(known.precision).any():
-            return self._part(problem, known, 0, all_rows=True)
-        return self._part(problem, known, 0, all_rows=False)
+            return self._closing(problem, part, 0)
+        if not known.begun:
+            n_rows = self._first(n_rows)
+        return self._growing(problem, known, 0, n_rows)
 
     def converged(self, problem: Problem, state: SubsampledState) -> bool:
         return state.over
 
     def step(self, problem: Problem, state: SubsampledState) -> SubsampledState:
+        """A step in the part, or the next part, or the end."""
         if not state.search.converged(state.part.problem, state.inner):
             inner = state.search.step(state.part.problem, state.inner)
             return replace(state, inner=inner)
-        if state.last:
-            return replace(state, over=True)
-        digits = not isinstance(state.inner.model.products, Orthonormal)
-        known = _Known.of(problem, state.model, digits=digits)
-        tuned = self.settings
-        enough = tuned.enough * self.search.tol * problem.n_observations
-        enough = max(enough, tuned.enough_each * len(state.inner.model.active))
-        if state.all_rows and (
-            state.part.whole or (state.looked and state.gain <= enough)
-        ):
-            part = state.part
-            begun = known.begun(part.problem, problem, part.columns)
-            part = replace(part, problem=begun)
-            after = self._begun(problem, part, state.taken, all_rows=True, last=True)
+        digits = state.inner.model.posterior.condition < self.settings.most_condition
+        known = _Known(problem.resumed(state.model), digits)
+        if state.closing:
+            little = self.search.settings.polish_gain * self._nats(problem)
+            if state.part.whole or state.gain <= little:
+                return replace(state, over=True)
+            after = self._checked(problem, known, state)
+        elif state.all_rows and (state.part.whole or state.gain <= self._enough(state)):
+            part = _with_known(state.part, known)
+            after = self._closing(problem, part, state.taken, state.began)
         else:
-            after = self._part(problem, known, state.taken, all_rows=True)
-            after = replace(after, looked=state.all_rows)
+            n_rows = min(self.settings.growth * state.n_rows, len(problem.y))
+            after = self._growing(problem, known, state.taken, n_rows)
         return replace(after, steps_before=state.steps)
 
-    def _part(
-        self, problem: Problem, known: _Known, taken: int, *, all_rows: bool
+    def _first(self, n_rows: int) -> int:
+        """Rows of the first part."""
+        tuned = self.settings
+        count = np.clip(int(tuned.share * n_rows), tuned.fewest_rows, tuned.most_rows)
+        return min(int(count), n_rows)
+
+    def _enough(self, state: SubsampledState) -> float:
+        """Nats that a part has to gain for another to follow."""
+        nats = self._nats(state.problem)
+        size = len(state.inner.model.active)
+        return max(self.settings.enough * nats, self.settings.enough_each * size)
+
+    def _growing(
+        self, problem: Problem, known: _Known, taken: int, n_rows: int
     ) -> SubsampledState:
-        """The search of the functions known and fresh ones, on some rows or on all."""
-        settings, n_rows = self.settings, len(problem.y)
-        rows, count = None, n_rows
-        if not all_rows:
-            share = int(settings.share * n_rows)
-            count = int(np.clip(share, settings.fewest_rows, settings.most_rows))
-            drawing = generator(self.seed, 1)
-            rows = np.sort(drawing.permutation(n_rows)[: min(count, n_rows)])
-        inside = known.columns(problem)
-        room = self._room(problem, known, len(inside), count)
-        order = generator(self.seed).permutation(problem.design.shape[1])
-        fresh = order[(taken + np.arange(min(room, len(order)))) % len(order)]
-        part = _rows_of(problem, known, np.union1d(inside, fresh), rows)
-        if problem.likelihood.conjugate:
-            part = self._reduced(problem, known, part)
-        return self._begun(problem, part, taken + room, all_rows=all_rows, last=False)
-
-    def _room(self, problem: Problem, known: _Known, n_known: int, n_rows: int) -> int:
-        """Fresh candidates of a part of so many rows."""
-        settings = self.settings
-        count, wanted = settings.fresh_of_many, settings.fresh
-        if problem.likelihood.conjugate and known.well_conditioned:
-            wanted = max(wanted, settings.fresh_each * n_known)
-        if problem.likelihood.conjugate:
-            room = int(problem.design.most_entries / n_rows) - n_known
-            count = max(count, min(room, wanted))
-        return max(settings.fewest, min(count, problem.design.most_columns - n_known))
-
-    def _reduced(self, problem: Problem, known: _Known, part: Subproblem) -> Subproblem:
-        """On as few rows as stand for all, of columns that gain beside the model."""
-        tuned = self.search.settings
-        begun, alike = np.isfinite(known.precision).any(), _share_rows(problem)
-        if known.well_conditioned and begun and alike and not part.whole:
-            at = tuned.temperature, tuned.promise
-            return _in_gram_form(part, *improving_columns(part.problem, *at))
-        n_rows, n_columns = part.problem.design.shape
-        many = n_rows > self.settings.worth_turning * n_columns
-        if many or not part.problem.design.held:
-            return _turned(part, digits=not known.well_conditioned)
-        return part
-
-    def _begun(
-        self,
-        problem: Problem,
-        part: Subproblem,
-        taken: int,
-        *,
-        all_rows: bool,
-        last: bool,
-    ) -> SubsampledState:
-        search = self.search
-        if not last:
-            quick = self.settings.quick * search.tol
-            brief = replace(search.settings, polish_steps=self.settings.newton_steps)
-            search = replace(search, tol=quick, price=0.0, checks=False, settings=brief)
-        inner = search.init(part.problem)
-        if last and part.problem.start is not None and all_rows and not part.whole:
-            inner = replace(inner, phase="polishing")
-        began = inner.model.log_evidence
-        return SubsampledState(
-            problem, part, search, inner, taken, all_rows, last=last, began=began
+        """The search of the functions known and fresh ones on so many rows."""
+        settings, tuned = self.settings, self.search.settings
+        if known.begun:
+            tuned = replace(tuned, temperature=settings.temperature)
+        least = tuned.polish_promise * self._nats(problem)
+        fresh = self._fresh(problem, known, taken, n_rows)
+        part = _screened(
+            problem,
+            known,
+            fresh,
+            self._drawn(problem, n_rows),
+            temperature=tuned.temperature,
+            promise=max(tuned.promise * problem.n_sharing, least),
         )
+        tuned = replace(tuned, polish_steps=settings.newton_steps)
+        search = replace(
+            self.search,
+            tol=settings.quick * self.search.tol,
+            price=0.0,
+            checks=False,
+            settings=tuned,
+        )
+        inner = search.settled(part.problem, search.init(part.problem))
+        began, taken = inner.model.log_evidence, taken + len(fresh)
+        return SubsampledState(problem, part, search, inner, n_rows, taken, began)
+
+    def _closing(
+        self, problem: Problem, part: Subproblem, taken: int, began: float | None = None
+    ) -> SubsampledState:
+        """The search of a part of all rows to the end."""
+        search, n_rows = self.search, len(problem.y)
+        inner = search.init(part.problem)
+        if part.problem.start.precision is not None and not part.whole:
+            inner = replace(inner, phase="polishing")
+        if began is None:
+            began = inner.model.log_evidence
+        at = part, search, inner, n_rows, taken, began
+        return SubsampledState(problem, *at, closing=True)
+
+    def _checked(
+        self, problem: Problem, known: _Known, state: SubsampledState
+    ) -> SubsampledState:
+        """The end, unless fresh candidates gain beside the model on all rows."""
+        fresh = self._fresh(problem, known, state.taken)
+        promise = self._nats(problem) + self.search.price
+        part = _screened(problem, known, fresh, None, promise=promise)
+        if len(part.columns) == len(known.columns):
+            return replace(state, over=True)
+        return self._closing(problem, part, state.taken + len(fresh))
+
+    def _nats(self, problem: Problem) -> float:
+        """What no action may gain in the end."""
+        return self.search.tol * problem.n_observations
+
+    def _drawn(self, problem: Problem, n_rows: int) -> Indices | None:
+        """So many rows, the first of an order by chance; None for all."""
+        if n_rows == len(problem.y):
+            return None
+        order = generator(self.seed, 1).permutation(len(problem.y))
+        return np.sort(order[:n_rows])
+
+    def _fresh(
+        self, problem: Problem, known: _Known, taken: int, n_rows: int | None = None
+    ) -> Indices:
+        """The next candidates of an order by chance, as many as so many rows allow."""
+        settings, n_known = self.settings, len(known.columns)
+        count = settings.fresh_of_many
+        if problem.likelihood.conjugate and n_rows is not None:
+            wanted = max(settings.fresh, settings.fresh_each * n_known)
+            most = int(problem.design.most_entries / n_rows) - n_known
+            count = max(count, min(most, wanted))
+        count = max(settings.fewest, min(count, problem.design.most_columns - n_known))
+        order = generator(self.seed).permutation(problem.design.shape[1])
+        return order[(taken + np.arange(min(count, len(order)))) % len(order)]
+
+
+def _screened(
+    problem: Problem,
+    known: _Known,
+    columns: Indices,
+    rows: Indices | None,
+    *,
+    temperature: float = 1.0,
+    promise: float,
+) -> Subproblem:
+    """The columns known, and those that gain beside the model.
+
+    On as few rows as stand for all where the likelihood is conjugate.
+    """
+    conjugate = problem.likelihood.conjugate
+    inside = known.columns
+    columns = np.union1d(inside, columns)
+    if known.begun:
+        every = _rows_of(problem, known, columns, rows, lazy=True)
+        gaining = improving_columns(every.problem, temperature, promise)
+        columns = np.union1d(inside, columns[gaining])
+        if conjugate:
+            # What was evaluated for the screening need not be evaluated again.
+            places = np.searchsorted(every.columns, columns)
+            design = every.problem.design.view(places, lazy=True)
+            narrow = replace(every.problem, design=design)
+            chosen = _with_known(Subproblem(narrow, columns), known)
+            return _turned(chosen, digits=not known.well_conditioned)
+    part = _rows_of(problem, known, columns, rows, lazy=conjugate)
+    return _turned(part, digits=False) if conjugate else part
+
+
+def improving_columns(problem: Problem, temperature: float, promise: float) -> Indices:
+    """Columns that gain more than so many nats beside the model a problem begins with.
+
+    The noise is divided by the temperature, as in annealing. S and Q (24), (25) of all
+    columns come from one pass, by products with columns of the model that are made
+    orthonormal beside the prior: they have all digits.
+    """
+    active, alpha, start = problem.initial
+    seen = _seen(problem, active, alpha, start)
+    noise, unit = temperature * seen.noise_precision, np.ones(1)
+    if problem.likelihood.unit is not None:
+        noise, unit = np.ones(1), np.sqrt([tempered(temperature, problem.n_sharing)])
+    weights, target = noise * seen.row_weights, unit * seen.target
+    factor = problem.design.factor(active, alpha, weights)
+    identity = np.broadcast_to(np.eye(len(active)), factor.shape)
+    whitener = solve_upper(factor, identity) / np.sqrt(alpha)[:, None]
+    norms, products, parts, half = problem.design.beside(
+        active, whitener, weights, target
+    )
+    stats = CandidateStatistics(
+        sparsity=norms - np.einsum("knm,knm->km", parts, parts),
+        quality=products - combined_by_output(half, parts),
+        least_sparsity=DEPENDENT * norms,
+        noise_precision=noise,
+        parts=parts,
+    )
+    gain = best_additions(stats, problem.least_precision)[1]
+    gain[active] = 0.0
+    return np.flatnonzero(gain > promise)
+
+
+def _seen(
+    problem: Problem, active: Indices, alpha: Array, start: Array
+) -> PseudoObservations:
+    """The pseudo-observations at the mode of the model a problem begins with."""
+    if problem.likelihood.conjugate:
+        at = problem.y, problem.y, problem.sample_weight
+        return problem.likelihood.pseudo_observations(*at)
+    at_mode = posterior_at_mode(
+        problem, problem.likelihood, active, alpha, start, rough=True
+    )
+    return at_mode.observations
 
 
 def _rows_of(
-    problem: Problem, known: _Known, columns: Indices, rows: Indices | None
+    problem: Problem,
+    known: _Known,
+    columns: Indices,
+    rows: Indices | None,
+    *,
+    lazy: bool = False,
 ) -> Subproblem:
-    """The columns on some rows, or on all."""
+    """The columns on some rows, or on all; a ``lazy`` one is not evaluated yet."""
     y, weight = problem.y, problem.sample_weight
     if rows is not None:
         y, weight = y[rows], weight[rows]
-    design = problem.design.view(columns, rows)
+    design = problem.design.view(columns, rows, lazy=lazy)
     whole = rows is None and len(columns) == problem.design.shape[1]
-    part = replace(problem, design=design, y=y, sample_weight=weight)
-    return Subproblem(known.begun(part, problem, columns), columns, whole)
+    rows_taken = replace(problem, design=design, y=y, sample_weight=weight)
+    return _with_known(Subproblem(rows_taken, columns, whole), known)
+
+
+def _with_known(part: Subproblem, known: _Known) -> Subproblem:
+    """The part with what is known of its columns."""
+    whole, columns = known.problem, part.columns
+    bias, most = whole.bias, whole.max_prior_std
+    begun = replace(
+        part.problem,
+        likelihood=whole.likelihood,
+        bias=None if bias is None else int(np.searchsorted(columns, bias)),
+        start=whole.start.subset(columns),
+        max_prior_std=None if most is None else most[columns],
+    )
+    return replace(part, problem=begun)
 
 
 def _turned(part: Subproblem, *, digits: bool) -> Subproblem:
@@ -303,24 +406,6 @@ def _turned(part: Subproblem, *, digits: bool) -> Subproblem:
         rows = in_place_of_rows(V * norms, z, float(weight.sum()))
         return _on_rows(part, rows)
     return _on_rows(part, _stand_in(problem, _moments_of(problem), norms))
-
-
-def _in_gram_form(part: Subproblem, chosen: Indices, moments: Moments) -> Subproblem:
-    """Some of its columns (ascending), on as few rows as stand for their products."""
-    problem = part.problem
-    bias, weights, most = problem.bias, problem.start_weights, problem.max_prior_std
-    smaller = replace(
-        problem,
-        bias=None if bias is None else int(np.searchsorted(chosen, bias)),
-        start=None if problem.start is None else problem.start[chosen],
-        start_weights=None if weights is None else weights[:, chosen],
-        max_prior_std=None if most is None else most[chosen],
-    )
-    whole = part.whole and len(chosen) == len(part.columns)
-    narrow = Subproblem(smaller, part.columns[chosen], whole)
-    norms = problem.design.column_norms[chosen]
-    unit_norms = np.where(norms > 0, norms, 1.0)
-    return _on_rows(narrow, _stand_in(problem, moments, unit_norms))
 
 
 def _on_rows(part: Subproblem, rows: tuple[DesignMatrix, Array, Array]) -> Subproblem:

@@ -1,13 +1,12 @@
-"""Converters for skl2onnx, so that whole pipelines convert as their users expect."""
+"""Converters for skl2onnx, so that it can convert pipelines with our estimators."""
 
 from typing import Any
 
 import numpy as np
 
 from relvec.estimators import LSSVC, LSSVR, RVC, RVR
-from relvec.export.errors import ExportError
-from relvec.export.onnx_file import tensor
-from relvec.export.onnx_graph import OPSET, Graph
+from relvec.export.expressions import ExportError
+from relvec.export.onnx_graph import OPSET, Graph, tensor
 from relvec.export.plan import Plan
 from relvec.parameters import optional_module
 
@@ -22,11 +21,11 @@ _OF_CLASSES = {
 
 
 def register_converters() -> None:
-    """Teach skl2onnx the estimators of relvec, in pipelines or by themselves.
+    """Teach skl2onnx to convert relvec's estimators, alone or in pipelines.
 
-    ``skl2onnx.to_onnx`` then converts them with all its options; of a regression
-    ``options={RVR: {"return_std": True}}`` adds the standard deviation, noise included.
-    Where classes are voted for, votes take the place of probabilities.
+    ``skl2onnx.to_onnx`` then converts them with all its options. For regression,
+    ``options={RVR: {"return_std": True}}`` adds the standard deviation with the noise.
+    If classes are chosen by votes, votes replace probabilities.
 
     Examples
     --------
@@ -67,7 +66,7 @@ def register_converters() -> None:
 def _regression_parser(
     scope: Any, model: Any, inputs: list[Any], custom_parsers: Any = None
 ) -> Any:
-    """With a second output, if the standard deviation is asked for."""
+    """Declare a second output if the standard deviation is requested."""
     named = optional_module("skl2onnx._supported_operators", *_NEEDED)
     operator = scope.declare_local_operator(
         named.sklearn_operator_name_map[type(model)], model
@@ -81,14 +80,14 @@ def _regression_parser(
 
 
 def _regression_shapes(operator: Any) -> None:
-    """A number for every row."""
+    """Declare one number per row."""
     rows = operator.inputs[0].get_first_dimension()
     for output in operator.outputs:
         output.type = _kind_of(operator.inputs[0])([rows, 1])
 
 
 def _kind_of(row: Any) -> Any:
-    """Of outputs: double precision if rows have it."""
+    """Outputs have double precision if rows have it."""
     kinds = optional_module("skl2onnx.common.data_types", *_NEEDED)
     double = isinstance(row.type, kinds.DoubleTensorType)
     return kinds.DoubleTensorType if double else kinds.FloatTensorType
@@ -111,7 +110,7 @@ def _classes(scope: Any, operator: Any, container: Any) -> None:
     labels = np.asarray(operator.raw_operator.classes_)
     if container.get_options(operator.raw_operator, {}).get("nocl"):
         labels = np.arange(len(labels))
-    text = labels.dtype.kind not in "biuf"  # 2.0 is 2 to skl2onnx
+    text = labels.dtype.kind not in "biuf"  # skl2onnx writes 2.0 as 2
     known = labels.astype(str).astype(object) if text else labels.astype(np.int64)
     table = _constant(container, scope, known)
     place = scope.get_unique_variable_name("place")
@@ -120,7 +119,7 @@ def _classes(scope: Any, operator: Any, container: Any) -> None:
 
 
 def _added(scope: Any, operator: Any, container: Any, output: str) -> dict[str, str]:
-    """The graph of an estimator among that of all; names of its outputs."""
+    """Add the graph of an estimator and return the names of its outputs."""
     if container.target_opset < OPSET:
         msg = f"relvec's estimators need target_opset={OPSET} or later"
         raise ExportError(msg)
@@ -133,7 +132,7 @@ def _added(scope: Any, operator: Any, container: Any, output: str) -> dict[str, 
     precisions = {"DoubleTensorType": "float64", "FloatTensorType": "float32"}
     given = precisions.get(type(row.type).__name__)  # None of integers
     plan = Plan.of(operator.raw_operator, output, given or "float32")
-    # A sign at the end: what is unique is a number, and so is what follows.
+    # Separate the number of the unique name from the numbers that follow.
     prefix = scope.get_unique_variable_name("relvec") + "_"
     graph = Graph(plan.arithmetic, prefix=prefix)
     converted, name = plan.arithmetic is not plan.kind, row.full_name

@@ -1,21 +1,29 @@
-"""Values that a model computes for one row, made of a few operations.
+"""Programs: what a model computes for one row, as a graph of expressions.
 
-A value has the shape that it has for a single row; rows are implied. Where all operands
-are constants a result is one as well, so what does not depend on the row is computed
-once, in double precision.
+A model is translated into such a graph once; ONNX, C and Python are renderings of it.
+An expression has the shape that it has for a single row. If all operands are constants,
+the result is a constant, computed once in double precision.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from relvec.basis import blocks
 from relvec.typing import AnyArray, Array
+
+
+class ExportError(ValueError):
+    """A model cannot be exported to this language; the message says why."""
+
 
 Shape = tuple[int, ...]
 
-# As in ``relvec.kernels.distances``, whose squares these are to agree with.
+# As in ``relvec.kernels.stationary``, whose squares these are to agree with.
 _MANY_FEATURES, _SMALL_SQUARE = 12, 250.0
 
 # Element by element, after numpy; shapes are broadcast.
@@ -45,7 +53,7 @@ REDUCTIONS: dict[str, Callable[..., Any]] = {"sum": np.sum, "max": np.max}
 
 @dataclass(frozen=True, eq=False)
 class Expression:
-    """A value of every row: an operation, and what it is applied to."""
+    """A value of every row: an operation and its operands."""
 
     op: str  # elementwise, a reduction, "input", "constant", "matmul", "take", …
     operands: tuple["Expression", ...]
@@ -71,24 +79,24 @@ class Expression:
         return self * -1.0
 
     def sum(self, axis: int = -1) -> "Expression":
-        """Over an axis."""
+        """Sum over an axis."""
         return _reduced("sum", self, axis)
 
     def max(self, axis: int = -1) -> "Expression":
-        """Over an axis."""
+        """Maximum over an axis."""
         return _reduced("max", self, axis)
 
-    def wider(self, axis: int) -> "Expression":
-        """With a new axis of length one."""
+    def expand_dims(self, axis: int) -> "Expression":
+        """Insert an axis of length one."""
         places = len(self.shape) + 1
         place = axis % places
         if self.is_constant:
             return constant(np.expand_dims(self.number, place))
         shape = (*self.shape[:place], 1, *self.shape[place:])
-        return Expression("wider", (self,), shape, np.array(place))
+        return Expression("expand_dims", (self,), shape, np.array(place))
 
     def take(self, columns: Any) -> "Expression":
-        """Some of the last axis."""
+        """Select columns of the last axis."""
         chosen = np.asarray(columns, dtype=np.int64)
         if self.is_constant:
             return constant(self.number[..., chosen])
@@ -98,7 +106,7 @@ class Expression:
 
     @property
     def is_constant(self) -> bool:
-        """Whether it is the same for every row."""
+        """Whether the value is the same for every row."""
         return self.op == "constant"
 
     @property
@@ -109,37 +117,37 @@ class Expression:
 
     @property
     def size(self) -> int:
-        """Numbers of a row."""
+        """Number of entries for one row."""
         return int(np.prod(self.shape))
 
 
 def constant(value: Any) -> Expression:
-    """What is the same for every row."""
+    """An expression with the same value for every row."""
     array = np.asarray(value, dtype=np.float64)
     return Expression("constant", (), array.shape, array)
 
 
-def rows(n_features: int) -> Expression:
+def input_row(n_features: int) -> Expression:
     """The row itself."""
     return Expression("input", (), (n_features,))
 
 
 def elementwise(op: str, *operands: Any) -> Expression:
-    """One of ``ELEMENTWISE``."""
+    """Apply one of ``ELEMENTWISE``."""
     each = [one if isinstance(one, Expression) else constant(one) for one in operands]
     if all(one.is_constant for one in each):
         return constant(ELEMENTWISE[op](*(one.number for one in each)))
-    each = [_as_number(one, each) for one in each]
-    simpler = _without_effect(op, each) or _joined(op, each)
+    each = [_as_scalar(one, each) for one in each]
+    simpler = _neutral_removed(op, each) or _combined_constants(op, each)
     if simpler is not None:
         return simpler
     shape = np.broadcast_shapes(*(one.shape for one in each))
-    each = [_of_rank(one, len(shape)) for one in each]
+    each = [_with_rank(one, len(shape)) for one in each]
     return Expression(op, tuple(each), shape)
 
 
-def _as_number(operand: Expression, beside: list[Expression]) -> Expression:
-    """A constant whose entries are the same as one number, where others are as wide."""
+def _as_scalar(operand: Expression, beside: list[Expression]) -> Expression:
+    """Replace a constant of equal entries by one number, if shapes allow it."""
     if not operand.is_constant or not operand.shape or operand.size == 0:
         return operand
     first = operand.number.flat[0]
@@ -150,8 +158,8 @@ def _as_number(operand: Expression, beside: list[Expression]) -> Expression:
     return constant(first) if same and fits else operand
 
 
-def _without_effect(op: str, operands: list[Expression]) -> Expression | None:
-    """The first operand, where adding zero or multiplying by one leaves it so."""
+def _neutral_removed(op: str, operands: list[Expression]) -> Expression | None:
+    """The first operand, if adding zero or multiplying by one changes nothing."""
     neutral = {"add": 0.0, "subtract": 0.0, "multiply": 1.0, "divide": 1.0}
     if op not in neutral or not operands[1].is_constant:
         return None
@@ -160,14 +168,14 @@ def _without_effect(op: str, operands: list[Expression]) -> Expression | None:
     return operands[0] if idle else None
 
 
-def _joined(op: str, operands: list[Expression]) -> Expression | None:
-    """Constants that follow each other, or a product with a matrix, made one.
+def _combined_constants(op: str, operands: list[Expression]) -> Expression | None:
+    """Merge successive constants, or a factor into a matrix.
 
-    What would cancel is added up in double precision, whatever the target's is. And
-    runtimes that join a factor to a matrix themselves may do so in single precision.
+    Terms that would cancel are added in double precision, whatever the target's
+    precision. Runtimes that merge a factor into a matrix may do so in single precision.
     """
     if op == "add":
-        return _added_up(*operands)
+        return _sum_with_constant_last(*operands)
     if op != "multiply" or not operands[1].is_constant or operands[1].shape:
         return None
     first, factor = operands[0], float(operands[1].number)
@@ -175,15 +183,15 @@ def _joined(op: str, operands: list[Expression]) -> Expression | None:
         return matmul(first.operands[0], first.operands[1].number * factor)
     if first.op == "multiply" and first.operands[1].is_constant:
         return first.operands[0] * (first.operands[1].number * factor)
-    inner, rest = _apart(first)
+    inner, rest = _split_constant(first)
     if rest is not None and _is_linear(inner):
         return inner * factor + rest * factor
     return None
 
 
-def _added_up(first: Expression, second: Expression) -> Expression | None:
-    """A sum with its constants at the end, if it has any before."""
-    (one, c), (two, d) = _apart(first), _apart(second)
+def _sum_with_constant_last(first: Expression, second: Expression) -> Expression | None:
+    """Move the constants of a sum to its end."""
+    (one, c), (two, d) = _split_constant(first), _split_constant(second)
     if c is None and d is None:
         return None
     if second.is_constant:
@@ -192,79 +200,57 @@ def _added_up(first: Expression, second: Expression) -> Expression | None:
     return (one + two) + rest
 
 
-def _apart(operand: Expression) -> tuple[Expression, Expression | None]:
-    """What is not constant of a sum, and what is, if it is one of such."""
+def _split_constant(operand: Expression) -> tuple[Expression, Expression | None]:
+    """Split a sum into its variable and its constant part."""
     if operand.op != "add" or not operand.operands[1].is_constant:
         return operand, None
     body, rest = operand.operands
     return (body, rest) if body.shape == operand.shape else (operand, None)
 
 
-def _of_rank(operand: Expression, rank: int) -> Expression:
-    """With axes in front, so that rows are in the same place for all operands."""
+def _with_rank(operand: Expression, rank: int) -> Expression:
+    """Insert leading axes, so that rows are on the same axis for all operands."""
     while not operand.is_constant and len(operand.shape) < rank:
-        operand = operand.wider(0)
+        operand = operand.expand_dims(0)
     return operand
 
 
-def exp(operand: Expression) -> Expression:
-    """Element by element."""
-    return elementwise("exp", operand)
-
-
-def log(operand: Expression) -> Expression:
-    """Element by element."""
-    return elementwise("log", operand)
-
-
-def sqrt(operand: Expression) -> Expression:
-    """Element by element."""
-    return elementwise("sqrt", operand)
+exp = partial(elementwise, "exp")
+log = partial(elementwise, "log")
+sqrt = partial(elementwise, "sqrt")
+maximum = partial(elementwise, "maximum")
+minimum = partial(elementwise, "minimum")
+if_negative = partial(elementwise, "if_negative")
 
 
 def power(operand: Expression, exponent: float) -> Expression:
-    """Element by element, by a constant."""
+    """Each element to a constant power."""
     return operand if exponent == 1 else elementwise("power", operand, exponent)
 
 
-def squared(operand: Expression) -> Expression:
-    """Element by element."""
+def square(operand: Expression) -> Expression:
+    """Square of each element."""
     return operand * operand
 
 
-def at_least(operand: Expression, least: Any) -> Expression:
-    """The larger of the two."""
-    return elementwise("maximum", operand, least)
-
-
-def at_most(operand: Expression, most: Any) -> Expression:
-    """The smaller of the two."""
-    return elementwise("minimum", operand, most)
-
-
-def if_negative(sign: Expression, below: Any, above: Any) -> Expression:
-    """One of two, by the sign of another."""
-    return elementwise("if_negative", sign, below, above)
-
-
 def polynomial(t: Expression, coefficients: Any) -> Expression:
-    """Element by element, the highest power first, of −1 ≤ t ≤ 1."""
+    """Evaluate a polynomial at −1 ≤ t ≤ 1, highest power first."""
     if t.is_constant:
         return constant(ELEMENTWISE["polynomial"](t.number, coefficients))
     return Expression("polynomial", (t, constant(coefficients)), t.shape)
 
 
-def shortened(name: str, value: Expression, *by: Expression) -> Expression:
-    """A value by a name that some languages know as a function of other values."""
+def named(name: str, value: Expression, *by: Expression) -> Expression:
+    """A value that some languages can compute by a function of that name."""
     if value.is_constant:
         return value
-    return Expression("shortened", (value, *by), value.shape, np.array(name))
+    return Expression("named", (value, *by), value.shape, np.array(name))
 
 
-def economised(coefficients: AnyArray, kind: type) -> Array:
-    """A polynomial of the least degree that is the same to all digits of a type.
+def economized_polynomial(coefficients: AnyArray, kind: type) -> Array:
+    """The polynomial of least degree that has all digits of a number type.
 
-    Beyond them, the polynomials of Chebyshev say of every degree what it brings.
+    In Chebyshev polynomials, each coefficient bounds what its degree contributes.
     """
     chebyshev = np.polynomial.chebyshev
     series = chebyshev.poly2cheb(coefficients[::-1])
@@ -273,8 +259,8 @@ def economised(coefficients: AnyArray, kind: type) -> Array:
     return np.asarray(powers[::-1], dtype=np.float64)
 
 
-def concatenated(parts: list[Expression]) -> Expression:
-    """One after the other, along the last axis."""
+def concatenate(parts: list[Expression]) -> Expression:
+    """Join along the last axis."""
     if len(parts) == 1:
         return parts[0]
     if all(part.is_constant for part in parts):
@@ -284,7 +270,7 @@ def concatenated(parts: list[Expression]) -> Expression:
 
 
 def squared_distances(operand: Expression, centres: Array) -> Expression:
-    """‖x − z‖² (n,) of a vector (d,) and constants (n, d)."""
+    """‖x − z‖² (n,) between a vector (d,) and constants (n, d)."""
     if operand.is_constant:
         return constant(np.sum((operand.number - centres) ** 2, axis=1))
     return Expression(
@@ -292,27 +278,29 @@ def squared_distances(operand: Expression, centres: Array) -> Expression:
     )
 
 
-def is_expanded(centres: AnyArray) -> bool:
-    """Whether ‖x‖² − 2xᵀz + ‖z‖² is used, where whole matrices are multiplied.
+def uses_expanded_squares(centres: AnyArray) -> bool:
+    """Whether to compute ‖x‖² − 2xᵀz + ‖z‖² by products of whole matrices.
 
-    Differences of all rows and centres would be many times as large as either. Where
-    few features are seen, or centres are far out, they have more digits.
+    Differences of all rows and centres would need much more memory. With few features
+    or distant centres differences are used, as they are more accurate.
     """
     many = centres.shape[1] > _MANY_FEATURES
     return bool(many and np.max(np.sum(centres**2, axis=1)) < _SMALL_SQUARE)
 
 
 def matmul(operand: Expression, matrix: Array) -> Expression:
-    """(…, k) times a constant (k, m).
+    """Multiply (…, k) by a constant matrix (k, m).
 
-    What is linear in the row before it is made one with the matrix: a model of linear
-    functions is a single product, however many functions it has, and large constants
-    that would cancel are added up here.
+    Linear functions of the row are merged into the matrix: a model of linear functions
+    is a single product, however many functions it has, and large constants that would
+    cancel are added here.
     """
     if operand.is_constant:
         return constant(operand.number @ matrix)
     if operand.op == "add" and any(map(_is_linear, operand.operands)):
-        first, second = (_filled(one, len(matrix)) for one in operand.operands)
+        first, second = (
+            _broadcast_constant(one, len(matrix)) for one in operand.operands
+        )
         if first.shape[-1] == second.shape[-1]:
             return matmul(first, matrix) + matmul(second, matrix)
     if operand.op == "multiply" and operand.operands[1].is_constant:
@@ -328,14 +316,14 @@ def matmul(operand: Expression, matrix: Array) -> Expression:
 
 
 def _is_linear(operand: Expression) -> bool:
-    """Whether a product with it is worth to be taken by itself."""
+    """Whether to multiply this operand of a sum by a matrix separately."""
     if operand.op == "multiply":
         return operand.operands[1].is_constant and _is_linear(operand.operands[0])
     return operand.op in {"matmul", "take", "input", "constant"}
 
 
-def _filled(operand: Expression, width: int) -> Expression:
-    """A constant as wide as it is broadcast."""
+def _broadcast_constant(operand: Expression, width: int) -> Expression:
+    """Broadcast a constant to a width."""
     if not operand.is_constant:
         return operand
     shape = np.broadcast_shapes(operand.shape, (width,))
@@ -348,3 +336,149 @@ def _reduced(op: str, operand: Expression, axis: int) -> Expression:
     place = axis % len(operand.shape)
     shape = (*operand.shape[:place], *operand.shape[place + 1 :])
     return Expression(op, (operand,), shape, np.array(place))
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """Named outputs of a row; for a classifier also the labels of the first output."""
+
+    row: Expression
+    outputs: Mapping[str, Expression]
+    labels: AnyArray | None = None
+
+    @classmethod
+    def of(
+        cls, row: Expression, outputs: Mapping[str, Expression], labels: Any = None
+    ) -> "Program":
+        """Build a program in which equal values are computed once."""
+        whole = cls(row, outputs, labels)
+        same: dict[int, Expression] = {}
+        known: dict[tuple[Any, ...], Expression] = {}
+        for one in whole:
+            operands = tuple(same[id(each)] for each in one.operands)
+            value = None if one.value is None else one.value.tobytes()
+            key = (one.op, tuple(map(id, operands)), one.shape, value)
+            fresh = replace(one, operands=operands)
+            same[id(one)] = known.setdefault(key, fresh)
+        each = {name: same[id(output)] for name, output in outputs.items()}
+        return cls(same[id(row)], each, labels)
+
+    @property
+    def written_out(self) -> "Program":
+        """The program for languages without named functions."""
+        made: dict[int, Expression] = {}
+        for one in self:
+            operands = tuple(made[id(each)] for each in one.operands)
+            short = one.op == "named"
+            made[id(one)] = operands[0] if short else replace(one, operands=operands)
+        each = {name: made[id(output)] for name, output in self.outputs.items()}
+        return Program(made[id(self.row)], each, self.labels)
+
+    @property
+    def n_features(self) -> int:
+        """Number of features of a row."""
+        return self.row.shape[0]
+
+    def __iter__(self) -> Iterator[Expression]:
+        """All values, each after its operands."""
+        seen: dict[int, Expression] = {id(self.row): self.row}
+        yield self.row
+        for output in self.outputs.values():
+            yield from _in_order(output, seen)
+
+
+def _in_order(last: Expression, seen: dict[int, Expression]) -> Iterator[Expression]:
+    """All values once, each after its operands."""
+    waiting = [last]
+    while waiting:
+        one = waiting[-1]
+        missing = [each for each in one.operands if id(each) not in seen]
+        waiting.extend(missing)
+        if not missing:
+            waiting.pop()
+            if id(one) not in seen:
+                seen[id(one)] = one
+                yield one
+
+
+def evaluate(
+    program: Program, X: AnyArray, kind: type = np.float64
+) -> dict[str, AnyArray]:
+    """Compute the outputs of rows (n, n_features) by numpy."""
+    program = program.written_out
+    widest = max(one.size for one in program)
+    parts = [_of_block(program, X[rows], kind) for rows in blocks(len(X), widest)]
+    return {
+        name: np.concatenate([part[name] for part in parts]) for name in program.outputs
+    }
+
+
+def _of_block(program: Program, X: AnyArray, kind: type) -> dict[str, AnyArray]:
+    found: dict[int, AnyArray] = {}
+    with np.errstate(all="ignore"):
+        for one in program:
+            operands = [found[id(each)] for each in one.operands]
+            found[id(one)] = _applied(one, operands, X, kind)
+    return {
+        name: np.broadcast_to(found[id(one)], (len(X), *one.shape))
+        for name, one in program.outputs.items()
+    }
+
+
+def _squared_distances(rows: AnyArray, centres: AnyArray) -> AnyArray:
+    """Compute distances like the target languages, in their precision."""
+    if not uses_expanded_squares(centres):
+        return np.sum((rows[:, None] - centres) ** 2, axis=2)
+    squares = np.sum(rows * rows, axis=1)[:, None] - 2 * (rows @ centres.T)
+    return np.maximum(squares + np.sum(centres * centres, axis=1), 0)
+
+
+def _applied(one: Expression, operands: list[Any], X: AnyArray, kind: type) -> AnyArray:
+    """One value for all rows; constants have no axis of rows."""
+    if one.op in ELEMENTWISE:
+        return ELEMENTWISE[one.op](*operands)
+    if one.op in REDUCTIONS:
+        return REDUCTIONS[one.op](operands[0], axis=int(one.number) + 1)
+    if one.op == "concatenate":
+        full = [(len(X), *each.shape) for each in one.operands]
+        each = [np.broadcast_to(*pair) for pair in zip(operands, full, strict=True)]
+        return np.concatenate(each, axis=-1)
+    if one.op == "squared_distances":
+        return _squared_distances(*operands)
+    others: dict[str, Callable[[], AnyArray]] = {
+        "input": lambda: X.astype(kind),
+        "constant": lambda: one.number.astype(kind),
+        "matmul": lambda: operands[0] @ operands[1],
+        "take": lambda: operands[0][..., one.number],
+        "expand_dims": lambda: np.expand_dims(operands[0], int(one.number) + 1),
+    }
+    return others[one.op]()
+
+
+_ATOM = re.compile(r"\w+(\[[^][]*\])?|-?[\d.]+(e[+-]?\d+)?f?")  # name, entry, number
+
+
+def bracketed(text: str) -> str:
+    """Add brackets where a term needs them as an operand."""
+    return text if _ATOM.fullmatch(text) or _is_call(text) else f"({text})"
+
+
+def bare(text: str) -> str:
+    """Remove brackets around a whole term."""
+    return text[1:-1] if text.startswith("(") and _closes_last(text) else text
+
+
+def _is_call(text: str) -> bool:
+    """Whether a term is a single function call."""
+    name, _, rest = text.partition("(")
+    return name.replace(".", "").isidentifier() and _closes_last(f"({rest}")
+
+
+def _closes_last(text: str) -> bool:
+    """Whether the first bracket of a text closes at its end."""
+    depth = 0
+    for place, sign in enumerate(text):
+        depth += (sign == "(") - (sign == ")")
+        if depth == 0:
+            return place == len(text) - 1
+    return False

@@ -1,4 +1,4 @@
-"""A program as a function of numpy alone."""
+"""A program as a Python function that needs numpy only."""
 
 from base64 import b64encode
 from collections import Counter
@@ -6,10 +6,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from relvec.export.brackets import bare, bracketed
-from relvec.export.expressions import Expression, is_expanded
+from relvec.export.expressions import (
+    Expression,
+    Program,
+    bare,
+    bracketed,
+    uses_expanded_squares,
+)
 from relvec.export.plan import Plan
-from relvec.export.program import Program
 from relvec.typing import AnyArray
 
 _BINARY = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/", "matmul": "@"}
@@ -25,14 +29,14 @@ _FUNCTIONS = {
     "sin": "np.sin",
     "remainder": "np.fmod",
 }
-_ALONG = {"wider": "np.expand_dims", "sum": "np.sum", "max": "np.max"}
-_LONGEST = 70  # of a term that is written where it is used
+_ALONG = {"expand_dims": "np.expand_dims", "sum": "np.sum", "max": "np.max"}
+_LONGEST = 70  # characters of a term that is written inline
 _FEW = 8  # numbers that are written out
 _WIDTH = 76
 
 
 class PythonFunction:
-    """Lines of a function, and the arrays that it refers to."""
+    """Lines of a function, and the arrays that it uses."""
 
     def __init__(self, program: Program) -> None:
         self.lines: list[str] = []
@@ -85,7 +89,7 @@ class PythonFunction:
         return others[one.op].format(*each, columns=columns)
 
     def _distances(self, row: str, centres: str, values: AnyArray) -> str:
-        if not is_expanded(values):
+        if not uses_expanded_squares(values):
             difference = f"{bracketed(row)}[:, None] - {centres}"
             return f"np.sum(({difference}) ** 2, axis=2)"
         row = row if row.isidentifier() else self._named(row)
@@ -110,13 +114,15 @@ class PythonFunction:
 
 
 def python_text(plan: Plan) -> str:
-    """All of the file: what a reader wants to see first, then numbers."""
+    """Write the whole file: code first, then numbers."""
     function = PythonFunction(plan.program.written_out)
     names, n_features = list(function.outputs), plan.program.n_features
     features = None if plan.feature_names is None else list(plan.feature_names)
     lines = [f'"""{plan.title}', "", *_described(plan), '"""', ""]
     lines += ["import base64", "", "import numpy as np", ""]
-    lines += [f"FEATURES = {features!r}", f"LABELS = {_listed(plan.program.labels)}"]
+    labels = plan.program.labels
+    listed = "None" if labels is None else f"np.array({labels.tolist()!r})"
+    lines += [f"FEATURES = {features!r}", f"LABELS = {listed}"]
     lines += [*_PREDICT.format(n_features=n_features).splitlines()]
     lines += [f"    {line}" for line in function.lines]
     lines += [f"    return {', '.join(function.outputs.values())}"]
@@ -140,10 +146,6 @@ def _described(plan: Plan) -> Iterator[str]:
         yield f"predict(X) has the {what} of every row (n_rows, n_classes);"
         yield "LABELS[argmax] is the class. numpy is all that is needed."
     yield "Run as a program, the file tests itself."
-
-
-def _listed(labels: AnyArray | None) -> str:
-    return "None" if labels is None else f"np.array({labels.tolist()!r})"
 
 
 def _array(name: str, values: AnyArray) -> Iterator[str]:

@@ -1,10 +1,10 @@
-"""Fitted models written down for others to run: ONNX, C and plain Python."""
+"""Write a fitted model as ONNX, C or Python."""
 
 from os import PathLike
 from typing import Any
 
-from relvec.export.c_file import c_text
-from relvec.export.onnx_file import onnx_model
+from relvec.export.c_code import c_text
+from relvec.export.onnx_graph import onnx_model
 from relvec.export.plan import Plan
 from relvec.export.python_source import python_text
 from relvec.model_file import write_whole
@@ -17,32 +17,34 @@ def to_onnx(
     output: str = "auto",
     precision: str = "float32",
 ) -> None:
-    """Write a model as ONNX, for the runtimes that know it.
+    """Write a model as ONNX.
 
     Parameters
     ----------
     model : RVR, RVC, LSSVR, LSSVC or Pipeline
-        Fitted; a pipeline is one of scalers before such an estimator, which become part
-        of its kernel. For other pipelines there is :func:`register_converters`.
+        A fitted estimator, or a pipeline of scalers that ends with one; the scalers
+        are merged into its kernel. For other pipelines use
+        :func:`register_converters`.
     path : path-like
-        Of the file.
+        The file to write.
     output : {"auto", "mean", "mean+std", "proba"}, default="auto"
-        What is computed: of a regression ``mean`` by default, or ``std`` as well, with
-        the noise, as ``predict(X, return_std=True)`` has it; of classes the most
-        probable ``label`` and all ``probabilities``. Where classes are voted for,
-        "auto" is the ``label`` and all ``votes``.
+        What the exported model computes. For regression it is the ``mean`` by default,
+        and with "mean+std" also the ``std`` with the noise, as in
+        ``predict(X, return_std=True)``. For classes it is the most probable ``label``
+        and all ``probabilities``. If classes are chosen by votes, "auto" is the
+        ``label`` and all ``votes``.
     precision : {"float32", "float64"}, default="float32"
-        Of rows and outputs. Where a model needs more digits than single precision has,
-        its arithmetic is double all the same.
+        The type of rows and outputs. If a model needs more digits than single
+        precision has, it is computed in double precision all the same.
 
     See Also
     --------
-    relvec.verify : Replays the rows that every file has with it.
+    relvec.verify : Checks a file with the test rows that it contains.
 
     Notes
     -----
     The input is ``X``, of shape (n_rows, n_features). Differences between all rows and
-    all vectors are in memory at once: give a million rows in several calls.
+    all vectors are in memory at once: split a million rows into several calls.
 
     Examples
     --------
@@ -70,28 +72,28 @@ def to_c(
     precision: str = "float32",
     name: str = "model",
 ) -> None:
-    """Write a model as a function in C99, for whatever has a compiler.
+    """Write a model as a function in C99.
 
-    It needs nothing but ``math.h``, allocates nothing and has no state. A comment at
-    the top says what memory it takes. Compiled with ``RELVEC_SELF_TEST`` defined the
-    file is a program that tests itself.
+    The function needs only ``math.h``, allocates nothing and has no state. A comment at
+    the top of the file gives its memory. Compiled with ``RELVEC_SELF_TEST`` defined,
+    the file is a program that tests itself.
 
     Parameters
     ----------
     model : RVR, RVC, LSSVR, LSSVC or Pipeline
-        Fitted; a pipeline is one of scalers before such an estimator.
+        A fitted estimator, or a pipeline of scalers that ends with one.
     path : path-like
-        Of the file.
+        The file to write.
     output : {"auto", "mean", "mean+std", "proba"}, default="auto"
-        What is computed, as in :func:`to_onnx`.
+        What the function computes, as in :func:`to_onnx`.
     precision : {"float32", "float64"}, default="float32"
         ``float`` or ``double``, as in :func:`to_onnx`.
     name : str, default="model"
-        What names begin with: the function is ``model_predict``.
+        Prefix of all names: the function is ``model_predict``.
 
     See Also
     --------
-    relvec.verify : Compiles a file and runs its test.
+    relvec.verify : Compiles a file and runs its self-test.
 
     Examples
     --------
@@ -111,19 +113,19 @@ def to_c(
 
 
 def to_python(model: Any, path: str | PathLike[str], *, output: str = "auto") -> None:
-    """Write a model as a Python file that needs numpy alone.
+    """Write a model as a Python file that needs only numpy.
 
-    Its ``predict(X)`` is a few dozen lines that anybody can read. Run as a program, the
+    Its function ``predict(X)`` has a few dozen readable lines. Run as a program, the
     file tests itself.
 
     Parameters
     ----------
     model : RVR, RVC, LSSVR, LSSVC or Pipeline
-        Fitted; a pipeline is one of scalers before such an estimator.
+        A fitted estimator, or a pipeline of scalers that ends with one.
     path : path-like
-        Of the file.
+        The file to write.
     output : {"auto", "mean", "mean+std", "proba"}, default="auto"
-        What is computed, as in :func:`to_onnx`.
+        What the function computes, as in :func:`to_onnx`.
 
     Examples
     --------

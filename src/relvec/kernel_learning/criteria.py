@@ -118,7 +118,7 @@ class Judged:
         """(1 − ρ²)^¼ with ρ the value of a function at the row nearest to its own.
 
         Of errors, whose squares have the root; chosen among powers on the problems of
-        benchmarks/out_of_the_box.py, where it is neither far too much nor too little.
+        the benchmark out_of_the_box, where it is neither far too much nor too little.
         Where functions cost more observations than there are, each stands for its row.
         Of rows that count twice one is left, with its function.
         """

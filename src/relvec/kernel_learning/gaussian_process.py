@@ -25,8 +25,8 @@ from scipy.linalg import cho_solve, cholesky
 
 from relvec.kernel_learning.own_scales import ScalePrior
 from relvec.kernel_learning.scales import Range, lowest
-from relvec.kernels.radial import Radial
-from relvec.kernels.varying import Varying
+from relvec.kernels.per_centre_scale import PerCentreScale
+from relvec.kernels.stationary import Radial
 from relvec.linalg import cholesky_and_inverse
 from relvec.typing import AnyArray, Array
 
@@ -42,6 +42,8 @@ _AMPLITUDE, _NOISE = 1.0, 0.1  # to begin with, of the targets' mean square
 # Of both: hardly a signal, and no noise but rounding; a plane, which has wide functions
 # of large amplitude, and twice as much noise as there are targets.
 _LEAST, _MOST = np.log([1e-3, 1e-9]), np.log([1e6, 2.0])
+# Of a plane's variance to the noise, on a grid: in steps of 1.6 nothing is missed.
+_RATIOS, _N_RATIOS = (1e-4, 1e8), 60
 _JITTER = 1e-10  # of the kernel: what is left of positive definite with these digits
 
 
@@ -63,7 +65,7 @@ class Proposal:
 class GaussianProcess:
     """A Gaussian process on given rows."""
 
-    functions: Varying  # centred on the rows, no two of which are equal
+    functions: PerCentreScale  # centred on the rows, no two of which are equal
     target: Array  # (N, K), of unit mean square
     weight: Array  # (N,)
     tied: bool  # whether length scales keep their ratios
@@ -79,7 +81,7 @@ class GaussianProcess:
         unique, inverse = np.unique(rows, axis=0, return_inverse=True)
         total = np.asarray(np.bincount(inverse.ravel(), weight), dtype=np.float64)
         sums = [np.bincount(inverse.ravel(), weight * each) for each in target.T]
-        functions = Varying(kernel, unique, np.ones((len(unique), 1)))
+        functions = PerCentreScale(kernel, unique, np.ones((len(unique), 1)))
         return cls(functions, np.column_stack(sums) / total[:, None], total, tied)
 
     def proposed(
@@ -122,6 +124,35 @@ class GaussianProcess:
         nothing -= 0.5 * n_outputs * np.sum(np.log(noise / self.weight))
         return self.log_evidence(proposal.scales, proposal.others)[0] - float(nothing)
 
+    def linear_gain(self) -> float:
+        """The same of planes, whose covariance is a(x − x̄)ᵀ(z − z̄), at the best a.
+
+        With rows and targets times √v the evidence is that of independent numbers, the
+        targets in the covariance's eigenvectors, of variances σ²(1 + rλ).
+        """
+        rows = self.functions.kernel.seen(self.functions.centres)[0]
+        mean, root = np.average(rows, axis=0, weights=self.weight), np.sqrt(self.weight)
+        rows = root[:, None] * (rows - mean)
+        values, vectors = np.linalg.eigh(rows @ rows.T)
+        values = np.maximum(values, 0.0)
+        if not values.any():
+            return 0.0
+        squares = (vectors.T @ (root[:, None] * self.target)) ** 2
+        count, n_outputs = squares.shape
+
+        def evidence(ratio: float) -> float:
+            spread = 1 + ratio * values
+            noise = (squares / spread[:, None]).sum(axis=0) / count
+            if not self.relative:
+                noise = np.full(n_outputs, noise.mean())
+            noise = np.maximum(noise, np.exp(_LEAST[1]))
+            found = noise if self.known_noise is None else self.known_noise
+            terms = count * (np.log(found) + noise / found)
+            return -0.5 * float(np.sum(terms) + n_outputs * np.sum(np.log(spread)))
+
+        ratios = np.geomspace(*_RATIOS, _N_RATIOS) / values.mean()
+        return max(map(evidence, ratios)) - evidence(0.0)
+
     def leave_one_out(self, proposal: Proposal) -> Array:
         """Mean squares of the targets' errors by all other rows (K,).
 
@@ -153,7 +184,7 @@ class GaussianProcess:
             weight=self.weight[rows],
         )
 
-    def _scaled(self, scales: Array) -> Varying:
+    def _scaled(self, scales: Array) -> PerCentreScale:
         shape = (len(self.weight), len(scales))
         return replace(self.functions, scales=np.broadcast_to(scales, shape))
 

@@ -16,7 +16,7 @@ from scipy.optimize import Bounds, minimize
 
 from relvec.kernel_learning.bound import WeightBound
 from relvec.kernel_learning.fixed_basis import FixedBasisModel, Observations
-from relvec.kernels.varying import Varying
+from relvec.kernels.per_centre_scale import PerCentreScale
 from relvec.typing import AnyArray, Array, Indices
 
 # Of log α and log β along the way, near a maximum, where the evidence is quadratic in
@@ -32,7 +32,7 @@ class ScalableBasis:
 
     X: AnyArray  # (N, n_features)
     fixed: Array  # (N, f) the others' values, which come first
-    varying: Varying  # n
+    varying: PerCentreScale  # n
     prior_precision: Array  # (f + n,)
     noise_precision: Array  # (K or 1,)
     indices: Indices  # (f + n,) of the functions in the basis they are from

@@ -1,5 +1,7 @@
 """Fits in which parameters of kernels are learned in turn with the model."""
 
+from dataclasses import replace
+
 from relvec.kernel_search.adaptive import SETTINGS as ADAPTIVE
 from relvec.kernel_search.adaptive import learn_adaptive, learn_alternating
 from relvec.kernel_search.length_scales import (
@@ -7,7 +9,7 @@ from relvec.kernel_search.length_scales import (
     length_scales,
     radial,
 )
-from relvec.kernel_search.process import ProcessFit, with_best_family
+from relvec.kernel_search.process import ProcessFit
 from relvec.kernel_search.settings import (
     Adaptive,
     KernelFamily,
@@ -20,7 +22,7 @@ from relvec.kernel_search.shared import SETTINGS as SHARED
 from relvec.kernel_search.shared import learn_shared
 from relvec.kernel_search.trials import Trials
 from relvec.kernel_search.weights import learn_weights
-from relvec.kernels import Kernel
+from relvec.kernels import Kernel, Linear
 from relvec.linalg import single_threaded
 from relvec.modelling import (
     FittedModel,
@@ -28,6 +30,8 @@ from relvec.modelling import (
     Specification,
     TrainingSet,
     calibrated,
+    checked_by_folds,
+    fit,
     silent,
 )
 
@@ -58,7 +62,13 @@ def learn(
     """The model with the kernels that are learned, from those of the specification."""
     with single_threaded():
         model = _learned(learning, spec, data, start, monitor)
-        return calibrated(model, spec, data)
+        model = calibrated(model, spec, data)
+    kernel = model.learned.kernel
+    if isinstance(learning, KernelFamily) and kernel and data.likelihood.conjugate:
+        # The kernel stays as it is: a process chooses nothing among the rows.
+        fixed = replace(spec, kernels=(kernel,))
+        model = checked_by_folds(model, fit, fixed, data, rough=True)
+    return model
 
 
 def learns_together(learning: Learning | None) -> bool:
@@ -90,9 +100,10 @@ def proposed_kernels(
     settings = learning if isinstance(learning, LengthScales) else LengthScales()
     trials = Trials(spec, settings, data.drawn(SHARED.few), None, silent)
     with single_threaded():
-        if isinstance(settings, KernelFamily):
-            trials = with_best_family(trials)
-        return trials.with_scales(ProcessFit.of(trials).scales)
+        process = ProcessFit.of(trials)
+    if process.of_planes(more_rows=len(data) > SHARED.few):
+        return (Linear(),)
+    return process.trials.with_scales(process.scales)
 
 
 def n_kernels(learning: Learning | None, given: int) -> int:

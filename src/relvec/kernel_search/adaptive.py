@@ -16,7 +16,7 @@ import numpy as np
 from numpy.linalg import LinAlgError
 
 from relvec.basis import Basis
-from relvec.evidence import Status, TopDown
+from relvec.evidence import Status, TopDown, WarmStart
 from relvec.kernel_learning import (
     CRITERIA,
     FixedBasisModel,
@@ -319,7 +319,7 @@ def _alternated(settings: Adaptive, trials: Trials, own: OwnScales) -> AdaptiveM
     solver = TopDown("mackay", polish=False, initial_precision=start)
     mackay = replace(trials.spec, solver=solver, limits=limits)
     candidates = _own_scales(settings, trials)
-    precision = solver.starting_precision(len(candidates.basis), None)
+    precision = solver.warm_start(len(candidates.basis), WarmStart()).precision
     before = -np.inf
     for _ in range(SETTINGS.most_turns):
         model = fit_candidates(

@@ -10,8 +10,8 @@ from relvec.basis import Basis, Functions
 from relvec.chance import generator
 from relvec.kernel_learning import Observations, Range, ScalableBasis, WeightBound
 from relvec.kernels import Checked, Columns, Kernel
-from relvec.kernels.radial import Radial
-from relvec.kernels.varying import Varying
+from relvec.kernels.per_centre_scale import PerCentreScale
+from relvec.kernels.stationary import Radial
 from relvec.modelling import FittedModel, TrainingSet
 from relvec.typing import AnyArray, Array
 
@@ -202,14 +202,14 @@ def _as_given(kernel: Any) -> str:
     return "the columns of X" if isinstance(kernel, Columns) else repr(kernel)
 
 
-def as_varying(group: Functions) -> Varying | None:
+def as_varying(group: Functions) -> PerCentreScale | None:
     """Functions that could each have a length scale of its own."""
-    if isinstance(group, Varying):
+    if isinstance(group, PerCentreScale):
         return group
     kernel = radial(group.kernel)
     if kernel is None:
         return None
-    return Varying(kernel, group.centres, np.tile(kernel.scale, (len(group), 1)))
+    return PerCentreScale(kernel, group.centres, np.tile(kernel.scale, (len(group), 1)))
 
 
 def observations(
@@ -233,7 +233,7 @@ def scalable(
     basis, X = model.basis, data.table
     seen = observations(model, data, model.latent(X)[0] - data.offset, bound)
     others, moving = [np.arange(int(basis.bias))], []
-    groups: list[Varying] = []
+    groups: list[PerCentreScale] = []
     for group, part in zip(basis.groups, basis.parts, strict=True):
         varying = as_varying(group)
         indices = np.arange(part.start, part.stop)
@@ -249,7 +249,7 @@ def scalable(
     start = ScalableBasis(
         X=X,
         fixed=basis.subset(fixed)(X),
-        varying=Varying(
+        varying=PerCentreScale(
             groups[0].kernel,
             np.concatenate([group.centres for group in groups]),
             np.concatenate([group.scales for group in groups]),

@@ -13,10 +13,11 @@ import numpy as np
 from relvec.evidence import Status
 from relvec.kernel_learning import GaussianProcess, Proposal, ScalePrior
 from relvec.kernel_search.length_scales import Distances, given_shape, natural_shape
+from relvec.kernel_search.settings import KernelFamily
 from relvec.kernel_search.trials import Trial, Trials, smoothness
 from relvec.kernels import Gaussian as GaussianKernel
 from relvec.kernels import Matern
-from relvec.kernels.radial import Radial
+from relvec.kernels.stationary import Radial
 from relvec.likelihoods import Gaussian, SharedGaussian
 from relvec.modelling import FittedModel, TrainingSet
 from relvec.typing import Array
@@ -24,7 +25,7 @@ from relvec.typing import Array
 
 @dataclass(frozen=True)
 class ProcessSettings:
-    """Constants, chosen on draws 20 to 29 of benchmarks/out_of_the_box.py."""
+    """Constants, chosen on draws 20 to 29 of the benchmark out_of_the_box."""
 
     # Of the errors' variance; 0.3, 0.03 and more were as good, and of classes, where
     # functions have to say several things at once, less takes long.
@@ -51,11 +52,10 @@ class ProcessSettings:
     falls_short: float = 1.1
     # Of pseudo-observations about the process's own mean, after one about each row's.
     expansions: int = 2
+    parts_of_time: int = 3  # of which families may take one
     very_few: int = 60  # rows, of which one search is not enough
     least_error: float = 1e-12  # of the targets' mean square, as the noise has it
     same_shape: float = 1.1  # in log ℓ, a factor of three between features
-
-    family_rows: int = 250  # whose evidence chooses the family
 
 
 SETTINGS = ProcessSettings()
@@ -66,26 +66,49 @@ FAMILIES: tuple[Radial, ...] = (GaussianKernel(), Matern(nu=2.5), Matern(nu=1.5)
 class ProcessFit:
     """A process on the rows of some trials: its length scales and its errors."""
 
-    trials: Trials
+    trials: Trials  # with its kernel as the one that learns
     targets: TrainingSet  # its data as the process sees them
     scales: Array  # (1 or d,)
     mean: Array  # (N, K) of the process at the rows
     errors: Array  # (K,) mean squares of its leave-one-out errors
     found: bool  # whether there is anything that it explains
-    worth: float  # nats of evidence beyond a constant and noise, less what scales cost
-    n_rows: int  # that differ
+    # Nats beyond that of a constant and noise, less what scales of features cost.
+    log_evidence: float
+    process: GaussianProcess | None  # None where targets do not vary
+
+    status = Status.CONVERGED
+    n_vectors = 0  # since a process selects nothing
 
     @classmethod
     def of(cls, trials: Trials) -> "ProcessFit":
         """With one length scale or one of each feature, as the settings have it.
 
-        Targets that are seen about latent values end up about the process's own.
+        And of the family of most evidence, if they ask for that. Targets that are seen
+        about latent values end up about the process's own.
         """
         data, family = trials.data, trials.spec.family
-        found = cls._on(trials, family.regressed(data, None))
-        for _ in range(0 if found.targets is data else SETTINGS.expansions):
-            found = cls._on(trials, family.regressed(data, found.mean))
+        targets = family.regressed(data, None)
+        if isinstance(trials.settings, KernelFamily):
+            found = cls._best_family(trials, targets)
+        else:
+            found = cls._on(trials, targets)
+        for _ in range(0 if targets is data else SETTINGS.expansions):
+            found = cls._on(found.trials, family.regressed(data, found.mean))
         return found
+
+    @classmethod
+    def _best_family(cls, trials: Trials, targets: TrainingSet) -> "ProcessFit":
+        """In a part of the time; the rest is for the model."""
+        deadline = trials.spec.deadline.share(SETTINGS.parts_of_time)
+        in_time = replace(trials, spec=trials.spec.until(deadline))
+        families: list[ProcessFit] = []
+        for kernel in FAMILIES:
+            if families and in_time.out_of_time():
+                break
+            families.append(cls._on(in_time.with_kernel(kernel), targets))
+        trials.done.extend(families)
+        best = max(families, key=lambda each: each.log_evidence)
+        return replace(best, trials=trials.with_kernel(best.trials.template))
 
     @classmethod
     def _on(cls, trials: Trials, data: TrainingSet) -> "ProcessFit":
@@ -114,8 +137,7 @@ class ProcessFit:
         within = 1 - np.average(process.target**2, axis=0, weights=process.weight)
         errors = process.leave_one_out(proposal) + np.maximum(within, 0.0)
         errors = np.maximum(errors, SETTINGS.least_error) * unit**2
-        count = len(process.weight)
-        return cls(trials, data, proposal.scales, mean, errors, found, worth, count)
+        return cls(trials, data, proposal.scales, mean, errors, found, worth, process)
 
     @classmethod
     def _of_nothing(cls, trials: Trials, data: TrainingSet) -> "ProcessFit":
@@ -124,14 +146,47 @@ class ProcessFit:
         distances = Distances.of(rows, given_shape(trials.template), seed)
         scales, targets = distances.centre * distances.shape, data.targets
         errors = np.ones(targets.shape[1])
-        return cls(trials, data, scales, targets, errors, False, 0.0, len(targets))
+        return cls(trials, data, scales, targets, errors, False, 0.0, None)
+
+    @property
+    def n_rows(self) -> int:
+        """The number of its rows."""
+        return len(self.targets)
+
+    @property
+    def loss(self) -> float:
+        """Minus its evidence in nats per row."""
+        return -self.log_evidence / self.n_rows
+
+    @property
+    def nu(self) -> float:
+        """How smooth its kernel is."""
+        return smoothness(self.trials.template)
 
     def surpasses(self, trial: Trial) -> bool:
         """Whether residuals are larger than errors need be, or rows very few."""
         if not self.found:
             return False
         residuals = self._mean_square(self.targets.targets - self._expected(trial))
-        return self.n_rows <= SETTINGS.very_few or residuals > SETTINGS.falls_short
+        return self.n_different <= SETTINGS.very_few or residuals > SETTINGS.falls_short
+
+    @property
+    def n_different(self) -> int:
+        """The number of its rows that differ."""
+        return 0 if self.process is None else len(self.process.weight)
+
+    def of_planes(self, *, more_rows: bool) -> bool:
+        """Whether families are compared, and planes have more evidence than all.
+
+        By the cost of a scale where there are more rows, which tell curves from planes.
+        """
+        if self.process is None or not isinstance(self.trials.settings, KernelFamily):
+            return False
+        price = (
+            SETTINGS.price_per_scale * np.log(self.n_different) if more_rows else 0.0
+        )
+        gain = self.process.linear_gain() - price
+        return gain > max(self.log_evidence, SETTINGS.price)
 
     def distance(self, trial: Trial) -> float:
         """Mean square of the difference of a model and the process, over rows."""
@@ -173,55 +228,6 @@ class ProcessFit:
             posterior = replace(posterior, prior_precision=alpha)
         fit = replace(model.fit, likelihood=noise, posterior=posterior)
         return replace(model, fit=fit)
-
-
-@dataclass(frozen=True)
-class Family:
-    """What a process of some rows says of a kernel, as the history has it."""
-
-    kernel: Radial
-    process: ProcessFit
-
-    status = Status.CONVERGED
-    n_vectors = 0  # a process selects nothing
-
-    @property
-    def scales(self) -> Array:
-        """The length scales of the process."""
-        return self.process.scales
-
-    @property
-    def n_rows(self) -> int:
-        """The number of its rows."""
-        return len(self.process.targets)
-
-    @property
-    def log_evidence(self) -> float:
-        """Beyond that of a constant and noise, less what scales cost."""
-        return self.process.worth
-
-    @property
-    def loss(self) -> float:
-        """The same in nats per row, the lower the better."""
-        return -self.process.worth / self.n_rows
-
-    @property
-    def nu(self) -> float:
-        """How smooth the kernel is."""
-        return smoothness(self.kernel)
-
-
-def with_best_family(trials: Trials) -> Trials:
-    """The trials with the kernel whose process has the most evidence on some rows."""
-    some = trials.on(SETTINGS.family_rows)
-    targets = trials.spec.family.regressed(some.data, None)
-    families = [
-        Family(kernel, ProcessFit._on(some.with_kernel(kernel), targets))
-        for kernel in FAMILIES
-    ]
-    trials.done.extend(families)
-    best = max(families, key=lambda family: family.log_evidence)
-    return trials.with_kernel(best.kernel)
 
 
 def _known_noise(data: TrainingSet, unit: Array) -> float | None:

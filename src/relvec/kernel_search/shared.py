@@ -19,9 +19,9 @@ from relvec.kernel_search.length_scales import (
     natural_shape,
     scalable,
 )
-from relvec.kernel_search.process import ProcessFit, with_best_family
-from relvec.kernel_search.settings import KernelFamily
+from relvec.kernel_search.process import ProcessFit
 from relvec.kernel_search.trials import Trial, Trials, described
+from relvec.kernels import Linear
 from relvec.likelihoods import at_ceiling
 from relvec.modelling import FittedModel
 from relvec.typing import Array
@@ -36,9 +36,6 @@ class SharedSettings:
     )
     most: int = 8000  # rows that models with them are compared on; the last has all
     slack: float = 0.005  # nats per row that a wider kernel may cost
-    # Nats per row, in so many trials: narrow fits are the dear ones and rarely win.
-    much_worse: float = 0.05
-    most_worse: int = 2
     cycles: int = 8  # of steps along the gradient and a fit
     most_failures: int = 3  # fits end in other local maxima: the first is not the end
     # Quasi-Newton steps between two fits: 10 to 15 did what alternations with steps on
@@ -56,8 +53,6 @@ SETTINGS = SharedSettings()
 
 def learn_shared(everything: Trials) -> FittedModel:
     """The model with the best length scales found, perhaps of several families."""
-    if isinstance(everything.settings, KernelFamily):
-        everything = with_best_family(everything)
     few, most = everything.on(SETTINGS.few), everything.on(SETTINGS.most)
     if len(most.data) == len(few.data):
         most = few
@@ -73,6 +68,8 @@ def learn_shared(everything: Trials) -> FittedModel:
     model = described(last, most, everything.done)
     kernel = best.kernels[everything.index]
     model = replace(model, learned=replace(model.learned, kernel=kernel))
+    if isinstance(kernel, Linear):
+        return model
     remark = WidthSearch(few, len(best.scales) > 1).distances.remark(best.scales)
     return model.remarked(remark) if len(model.indices) else model
 
@@ -85,9 +82,13 @@ def proposes(trials: Trials) -> bool:
 def _by_process(few: Trials, most: Trials) -> Trial:
     """With the scales of a process, and as good as it on the rows that it has seen."""
     process = ProcessFit.of(few)
-    scales = process.scales
-    limited = most is not few and most.spec.deadline.limited
+    kernel, scales = process.trials.template, process.scales
+    more_rows = most is not few
+    few, most = few.with_kernel(kernel), most.with_kernel(kernel)
+    if process.of_planes(more_rows=more_rows):
+        return most.of_kernels((Linear(),), np.array([np.nan]))
     # What few rows have to say is there in time.
+    limited = more_rows and most.spec.deadline.limited
     before = few.of(scales).model if limited else None
     trial = most.of(scales, before)
     if process.surpasses(trial):
@@ -151,20 +152,18 @@ class WidthSearch:
         return self.along_gradient(found) if moves else found
 
     def over_widths(self) -> Trial:
-        """The best of several widths, from the middle outwards."""
+        """The widest of several widths that are about as good as the best."""
         widths = self.distances.widths(self.trials.judge.n_restarts)
-        middle = int(np.argmin(np.abs(np.log(widths / self.distances.centre))))
-        best = self.trials.of(widths[middle] * self.distances.shape)
-        for way in (widths[middle + 1 :], widths[:middle][::-1]):
-            failures = 0
-            for width in way:
-                if failures == SETTINGS.most_worse or self.trials.ended:
-                    break
-                last = self.trials.of(width * self.distances.shape)
-                worse = last.loss > best.loss + SETTINGS.much_worse
-                failures = failures + 1 if worse else 0
-                best = _preferred(best, last)
-        return best
+        from_centre = np.abs(np.log(widths / self.distances.centre))
+        found: list[Trial] = []
+        for width in widths[np.argsort(from_centre, kind="stable")]:
+            if not (found and self.trials.ended):
+                found.append(self.trials.of(width * self.distances.shape))
+        least = min(map(by_loss, found)) + SETTINGS.slack
+        return max(
+            (trial for trial in found if trial.loss <= least),
+            key=lambda trial: trial.scales[0],
+        )
 
     def along_gradient(self, best: Trial) -> Trial:
         """Steps along the gradient of the evidence and fits from nothing in turn."""
@@ -205,9 +204,3 @@ class WidthSearch:
 def by_loss(trial: Trial) -> float:
     """What the criterion says."""
     return trial.loss
-
-
-def _preferred(one: Trial, other: Trial) -> Trial:
-    """The one of less loss; if that is nearly the same, the wider."""
-    wide, narrow = (one, other) if one.scales[0] >= other.scales[0] else (other, one)
-    return narrow if narrow.loss < wide.loss - SETTINGS.slack else wide

@@ -17,7 +17,7 @@ from relvec.kernel_search.length_scales import (
 )
 from relvec.kernel_search.settings import Adaptive, KernelFamily, LengthScales
 from relvec.kernels import Kernel
-from relvec.kernels.radial import Radial
+from relvec.kernels.stationary import Radial
 from relvec.modelling import (
     FittedModel,
     Learned,
@@ -47,8 +47,9 @@ class Trial:
 
     @property
     def nu(self) -> float:
-        """How smooth the kernel that learns is."""
-        return next(smoothness(one) for one in self.kernels if radial(one) is not None)
+        """How smooth the kernel that learns is; nan for a linear one."""
+        found = [smoothness(one) for one in self.kernels if radial(one) is not None]
+        return found[0] if found else np.nan
 
     @property
     def status(self) -> Status:
@@ -146,7 +147,16 @@ class Trials:
 
     def of(self, scales: Array, before: FittedModel | None = None) -> Trial:
         """The model with these length scales, judged."""
-        kernels, criterion = self.with_scales(scales), self.judge.criterion
+        return self.of_kernels(self.with_scales(scales), scales, before)
+
+    def of_kernels(
+        self,
+        kernels: tuple[Kernel, ...],
+        scales: Array,
+        before: FittedModel | None = None,
+    ) -> Trial:
+        """The model with these kernels, whose length scales they are, judged."""
+        criterion = self.judge.criterion
         model = self.fitted(self.data, kernels, before)
         if criterion == "cv":
             loss = self._cross_validated(kernels)

@@ -20,8 +20,8 @@ from relvec.evidence import Status
 from relvec.kernel_learning import Mixed, better_weights
 from relvec.kernel_search.trials import STOPPED
 from relvec.kernels import Kernel
-from relvec.kernels.mixture import Mixture
-from relvec.kernels.sparse import as_dense
+from relvec.kernels.base import as_dense
+from relvec.kernels.combinations import Mixture
 from relvec.modelling import (
     FittedModel,
     Learned,

@@ -1,15 +1,22 @@
 """Kernels: functions of two sets of rows."""
 
-from relvec.kernels.adapters import CallableKernel, Checked, Columns
+from relvec.kernels.adapters import (
+    CallableKernel,
+    Checked,
+    Columns,
+    GaussianProcessKernel,
+)
 from relvec.kernels.base import Kernel, KernelFunction
 from relvec.kernels.combinations import Product, Scaled, Sum
 from relvec.kernels.compact import CompactMatern, Taper
-from relvec.kernels.constant import Constant
-from relvec.kernels.dot_product import Linear, Polynomial, Sigmoid
-from relvec.kernels.ecosystem import GaussianProcessKernel
+from relvec.kernels.dot_product import Constant, Linear, Polynomial, Sigmoid
 from relvec.kernels.featurewise import Laplacian, Periodic
-from relvec.kernels.matern import Matern
-from relvec.kernels.stationary import Gaussian, InverseMultiquadric, RationalQuadratic
+from relvec.kernels.stationary import (
+    Gaussian,
+    InverseMultiquadric,
+    Matern,
+    RationalQuadratic,
+)
 
 __all__ = [
     "CallableKernel",

@@ -1,4 +1,4 @@
-"""Things that are not relvec kernels, made to look like one."""
+"""Adapters: functions and scikit-learn kernels as kernels of relvec."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from relvec.kernels.base import KernelFunction
-from relvec.kernels.sparse import as_dense
+from relvec.kernels.base import KernelFunction, as_dense
 from relvec.typing import AnyArray, Array, Indices
 
-# Pairs that come row by row, as those of a sparse matrix, are asked for by row, if
-# these are enough for a call. Others are in blocks, of which only the diagonal is of
-# use: small enough for that, and large enough that calls do not cost more than values.
+# Pairs in long runs of one row, as in a sparse matrix, take one call per row. Others
+# are evaluated in square blocks, of which only the diagonal is used: small, but large
+# enough that the calls do not dominate.
 _FEWEST_IN_RUN = 8
 _PAIRS_AT_ONCE = 64
 
@@ -40,12 +39,12 @@ class Columns:
 
 @dataclass(frozen=True)
 class Checked:
-    """A user's callable, whose answers are looked at before they are believed."""
+    """A user's callable whose results are checked."""
 
     function: Callable[[Any, Any], Any]
 
     def __call__(self, X: AnyArray, Z: AnyArray, /) -> Array:
-        # Overflow shows in the values, which are looked at next.
+        # Overflow shows in the values, which are checked next.
         with np.errstate(over="ignore", invalid="ignore"):
             values = self.function(X, Z)
         name = getattr(self.function, "__name__", repr(self.function))
@@ -74,20 +73,20 @@ class Checked:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CallableKernel(KernelFunction):
-    """A callable as a kernel that is added, multiplied and tapered like any other.
+    """A callable as a kernel that can be added, multiplied and tapered.
 
     Parameters
     ----------
     function : callable
-        Of two arrays of rows, to the matrix of values between them. What it says of
-        itself by ``positive_definite``, ``compact``, ``diagonal`` and
-        ``requires_vector_input`` is believed; its answers are checked.
+        Takes two arrays of rows and returns the matrix of values between them. Its
+        attributes ``positive_definite``, ``compact``, ``diagonal`` and
+        ``requires_vector_input`` are trusted; its values are checked.
     columns : sequence of int or bool, slice, optional
-        The features that the kernel sees; all by default.
+        The features that the kernel uses; all by default.
 
     Notes
     -----
-    It counts as a kernel without parameters, and has no derivative by its centres.
+    The kernel has no parameters, and no derivative by its centres.
 
     Examples
     --------
@@ -140,7 +139,7 @@ class CallableKernel(KernelFunction):
 
 
 def diagonals(matrix: Callable[[Array, Array], Any], X: AnyArray, Z: AnyArray) -> Array:
-    """k(x, z) for rows that belong together, of a kernel that knows but matrices."""
+    """k(x, z) for pairs of rows, of a kernel that only computes matrices."""
     values = np.empty(len(X))
     runs = _runs(X)
     if len(runs) * _FEWEST_IN_RUN < len(X):
@@ -155,14 +154,14 @@ def diagonals(matrix: Callable[[Array, Array], Any], X: AnyArray, Z: AnyArray) -
 
 
 def _runs(X: AnyArray) -> Indices:
-    """Where rows begin that differ from the one before them."""
+    """Start of each run of equal rows."""
     if X.ndim == 1 or X.dtype == object:
         return np.arange(len(X))
     return np.concatenate([[0], np.flatnonzero(np.any(X[1:] != X[:-1], axis=1)) + 1])
 
 
 def checked_dense(values: Any, name: str, expected: tuple[int, int]) -> AnyArray:
-    """What kernel ``name`` returned, if it is a matrix of finite numbers."""
+    """Return the matrix of kernel ``name`` if its values are finite."""
     if issparse(values):
         raise ValueError(
             f"kernel {name} returned a sparse matrix; give it an attribute compact "
@@ -174,7 +173,7 @@ def checked_dense(values: Any, name: str, expected: tuple[int, int]) -> AnyArray
 
 
 def checked_sparse(values: Any, name: str, expected: tuple[int, int]) -> Any:
-    """The same of a compact kernel, as a canonical matrix that is nobody else's."""
+    """Return the matrix of a compact kernel as a canonical copy."""
     sparse = issparse(values)
     if not sparse:
         raise ValueError(
@@ -205,3 +204,92 @@ def _check(
             f"kernel {name} returned NaN or infinity; scale the features or "
             "change its parameters so that every value is finite"
         )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class GaussianProcessKernel(KernelFunction):
+    """A kernel of ``sklearn.gaussian_process.kernels``, or with the same methods.
+
+    Parameters
+    ----------
+    kernel : object
+        It has ``diag``, ``theta`` and ``hyperparameters``. Its parameters have names
+        such as ``kernel__length_scale``.
+    columns : sequence of int or bool, slice, optional
+        The features that the kernel uses; all by default.
+
+    Notes
+    -----
+    Rows and centres are different observations, even if they are equal: a
+    ``WhiteKernel`` is 0 between them and contributes nothing, neither to matrices nor
+    to ``diagonal``. Noise is estimated by the model instead. Kernels are assumed to be
+    positive definite.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.gaussian_process.kernels import DotProduct
+    >>> from relvec.kernels import GaussianProcessKernel
+    >>> kernel = GaussianProcessKernel(DotProduct(sigma_0=2.0))
+    >>> kernel(np.array([[2.0]]), np.array([[3.0]]))
+    array([[10.]])
+    """
+
+    kernel: Any
+
+    positive_definite = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        wanted = ("diag", "theta", "hyperparameters")
+        fitting = callable(self.kernel) and not isinstance(self.kernel, type)
+        if not fitting or not all(hasattr(self.kernel, name) for name in wanted):
+            raise ValueError(
+                "kernel must be a kernel of sklearn.gaussian_process.kernels, made "
+                f"with its parameters; got {self.kernel!r}"
+            )
+
+    @property
+    def requires_vector_input(self) -> bool:
+        return bool(getattr(self.kernel, "requires_vector_input", True))
+
+    def _matrix(self, X: Array, Z: Array) -> Array:
+        with np.errstate(over="ignore", invalid="ignore"):
+            values = self.kernel(X, Z)
+        return self._checked(values, (len(X), len(Z)))
+
+    def _checked(self, values: Any, expected: tuple[int, int]) -> Array:
+        array = checked_dense(values, repr(self.kernel), expected)
+        return array.astype(np.float64, copy=False)
+
+    def _paired(self, X: Array, Z: Array) -> Array:
+        return diagonals(self._matrix, X, Z)
+
+    def _diagonal(self, X: Array) -> Array:
+        if self._has_noise:
+            return self._paired(X, X)
+        values = np.asarray(self.kernel.diag(X))
+        return self._checked(values[:, None], (len(X), 1))[:, 0]
+
+    @property
+    def _has_noise(self) -> bool:
+        """Whether ``diag`` includes noise that matrices do not have."""
+        parts = [self.kernel, *self.kernel.get_params(deep=True).values()]
+        return any(hasattr(part, "noise_level") for part in parts)
+
+    def _gradients(self, X: Array, Z: Array) -> dict[str, Array]:
+        _, by_logarithm = self.kernel(np.concatenate([X, Z]), eval_gradient=True)
+        block = by_logarithm[: len(X), len(X) :]
+        values = np.exp(self.kernel.theta)
+        gradients, start = {}, 0
+        for parameter in self.kernel.hyperparameters:
+            if parameter.fixed:
+                continue
+            part = slice(start, start + parameter.n_elements)
+            gradient = block[..., part] / values[part]
+            single = np.ndim(self.kernel.get_params()[parameter.name]) == 0
+            gradients[f"kernel__{parameter.name}"] = (
+                gradient[..., 0] if single else gradient
+            )
+            start = part.stop
+        return gradients

@@ -1,13 +1,14 @@
-"""Sums, products and multiples of kernels, which are kernels again."""
+"""Sums, products, multiples and mixtures of kernels."""
 
 from dataclasses import dataclass
 from typing import Any
 
-from relvec.kernels.base import KernelFunction
-from relvec.kernels.distances import multiplied
-from relvec.kernels.sparse import as_dense
+import numpy as np
+
+from relvec.kernels.base import Kernel, KernelFunction, as_dense
+from relvec.kernels.stationary import multiplied
 from relvec.parameters import check_positive
-from relvec.typing import Array
+from relvec.typing import AnyArray, Array
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -19,7 +20,7 @@ class Scaled(KernelFunction):
     kernel : KernelFunction
     factor : float, default=1.0
     columns : sequence of int or bool, slice, optional
-        The features that the kernel sees; all by default.
+        The features that the kernel uses; all by default.
 
     Examples
     --------
@@ -98,7 +99,7 @@ class Sum(_Pair):
     ----------
     left, right : KernelFunction
     columns : sequence of int or bool, slice, optional
-        The features that both kernels see; all by default.
+        The features that both kernels use; all by default.
 
     Examples
     --------
@@ -143,9 +144,9 @@ class Product(_Pair):
     Parameters
     ----------
     left, right : KernelFunction
-        If one is compact, the other is evaluated only where that does not vanish.
+        If one is compact, the other is evaluated only where the first is not zero.
     columns : sequence of int or bool, slice, optional
-        The features that both kernels see; all by default.
+        The features that both kernels use; all by default.
 
     Examples
     --------
@@ -200,3 +201,33 @@ def _check_kernel(name: str, value: Any) -> None:
             "gaussian_process in a GaussianProcessKernel, or another callable in a "
             f"CallableKernel; got {value!r}"
         )
+
+
+@dataclass(frozen=True, eq=False)
+class Mixture:
+    """Σₛ weightₛ·kₛ(x, z)."""
+
+    kernels: tuple[Kernel, ...]
+    weights: Array
+
+    def __call__(self, X: AnyArray, Z: AnyArray, /) -> Array:
+        parts = [
+            weight * (values if self.compact else as_dense(values))
+            for weight, values in zip(self.weights, self.parts(X, Z), strict=True)
+        ]
+        return sum(parts[1:], start=parts[0])
+
+    def parts(self, X: AnyArray, Z: AnyArray) -> list[Array]:
+        """The values of every kernel separately."""
+        return [kernel(X, Z) for kernel in self.kernels]
+
+    @property
+    def positive_definite(self) -> bool:
+        return all(kernel.positive_definite for kernel in self.kernels)
+
+    @property
+    def compact(self) -> bool:
+        return all(kernel.compact for kernel in self.kernels)
+
+    def diagonal(self, X: AnyArray, /) -> Array:
+        return np.asarray(self.weights @ [each.diagonal(X) for each in self.kernels])

@@ -1,54 +1,117 @@
-"""Kernels that vanish beyond a distance, so that their matrices are sparse."""
+"""Kernels that vanish beyond a distance, so that their matrices are sparse.
+
+A taper is a function of u ≥ 0 that is zero from 1 on and keeps products positive
+definite. Its exponent p is at least a value that grows with the number of features.
+"""
 
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from relvec.kernels.base import KernelFunction
-from relvec.kernels.checks import Scale, check_scale, feature_scales
+from relvec.kernels.base import (
+    KernelFunction,
+    Scale,
+    check_scale,
+    close_distances,
+    count_close,
+    feature_scales,
+    on_pattern,
+)
 from relvec.kernels.combinations import Product
-from relvec.kernels.distances import differences, squared_distances
-from relvec.kernels.matern import Matern
-from relvec.kernels.sparse import close_distances, count_close, on_pattern
-from relvec.kernels.tapers import TAPERS
+from relvec.kernels.stationary import Matern, differences, squared_distances
 from relvec.parameters import check_choice, check_positive
 from relvec.typing import AnyArray, Array
+
+
+class Triangular:
+    """max(1 − u, 0)^p, eq. 6.1.1.3.1 of the thesis; it has a kink at u = 0."""
+
+    def least(self, n_features: int) -> float:
+        """Smallest exponent for which t(‖x − z‖) is positive definite."""
+        return (n_features + 1) / 2
+
+    def value(self, u: Array, power: float) -> Array:
+        """t(u)."""
+        return np.maximum(1 - u, 0) ** power
+
+    def derivative(self, u: Array, power: float) -> Array:
+        """t′(u)/u, and 0 at u = 0 where t has a kink."""
+        inside = (u > 0) & (u < 1)
+        derivative = np.zeros_like(u)
+        derivative[inside] = -power * (1 - u[inside]) ** (power - 1) / u[inside]
+        return derivative
+
+    def by_power(self, u: Array, power: float) -> Array:
+        """∂t(u)/∂p."""
+        return self.value(u, power) * _log_rest(u)
+
+
+class Smooth:
+    """max(1 − u, 0)^p (1 + pu), Wendland's function with two derivatives."""
+
+    def least(self, n_features: int) -> float:
+        return (n_features + 5) / 2
+
+    def value(self, u: Array, power: float) -> Array:
+        return np.maximum(1 - u, 0) ** power * (1 + power * u)
+
+    def derivative(self, u: Array, power: float) -> Array:
+        return -power * (power + 1) * np.maximum(1 - u, 0) ** (power - 1)
+
+    def by_power(self, u: Array, power: float) -> Array:
+        rest = np.maximum(1 - u, 0) ** power
+        return rest * ((1 + power * u) * _log_rest(u) + u)
+
+
+def _log_rest(u: Array) -> Array:
+    """log(1 − u), and 0 where it is not finite."""
+    logarithm = np.zeros_like(u)
+    inside = u < 1
+    logarithm[inside] = np.log1p(-u[inside])
+    return logarithm
+
+
+TAPERS: dict[str, Triangular | Smooth] = {
+    "triangular": Triangular(),
+    "smooth": Smooth(),
+}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Taper(KernelFunction):
     """max(1 − u, 0)^exponent with u = ‖x − z‖/support, to multiply any kernel by.
 
-    The product, ``kernel * Taper(support)``, vanishes from a distance of ``support``
-    on. Its matrices are ``scipy.sparse.csr_array``, and nothing the size of all pairs
-    of rows is held, except by the derivatives. It is positive definite if the kernel
-    is. This is eq. 6.1.1.3.1 of [1]_, the hyper-triangular kernel.
+    The product, ``kernel * Taper(support)``, is zero beyond a distance of ``support``.
+    Its matrices are ``scipy.sparse.csr_array``, and only derivatives need arrays of the
+    size of all pairs of rows. The product is positive definite if the kernel is. This
+    is eq. 6.1.1.3.1 of [1]_, the hyper-triangular kernel.
 
     Parameters
     ----------
     support : float or array of float, default=3.0
-        The distance from which on the kernel is 0; or one for each feature, by which
-        they are divided before the distance is taken.
+        The distance beyond which the kernel is 0; or one for each feature, which
+        divides the feature before the distance is computed.
     exponent : float, optional
-        The default is the least that keeps the kernel of d features positive definite:
-        (d + 1)/2, or (d + 5)/2 for the smooth taper; less is refused.
+        The default is the smallest exponent for which the kernel of d features is
+        positive definite: (d + 1)/2, or (d + 5)/2 for the smooth taper. Smaller ones
+        are refused.
     taper : {"triangular", "smooth"}, default="triangular"
         max(1 − u, 0)^exponent has a kink at u = 0, so that products with it are no
-        smoother than an exponential, whatever they are products with.
+        smoother than an exponential kernel.
         ``"smooth"`` multiplies it by 1 + exponent·u, Wendland's function [2]_, which
         has two derivatives; prefer it for more than three features.
     columns : sequence of int or bool, slice, optional
-        The features that the kernel sees; all by default. A product is sparse by these
-        alone.
+        The features that the kernel uses; all by default. They alone
+        determine the sparsity of a product.
 
     Notes
     -----
-    Where the taper has a kink at x = z, ``centre_gradient`` is 0 there.
+    ``centre_gradient`` is 0 at x = z if the taper has a kink there.
 
-    Of the other factor only pairs that are close are evaluated, for what knows nothing
-    but matrices (:class:`GaussianProcessKernel`, :class:`CallableKernel`) one row at a
-    time.
+    The other factor is evaluated for close pairs only. Kernels that compute whole
+    matrices (:class:`GaussianProcessKernel`, :class:`CallableKernel`) are evaluated one
+    row at a time.
 
     References
     ----------
@@ -87,9 +150,9 @@ class Taper(KernelFunction):
             check_positive("exponent", self.exponent)
 
     def count(self, X: AnyArray, Z: AnyArray | None = None) -> int:
-        """How many entries the matrix between X and Z will have, without making it.
+        """Number of non-zero entries between X and Z, without computing them.
 
-        X and Z, which is X by default, are those of a call.
+        X and Z are as in a call; Z is X by default.
         """
         rows, centres, _ = self.seen(X, Z)
         supports = self._supports(rows.shape[1])
@@ -123,7 +186,7 @@ class Taper(KernelFunction):
         supports = self._supports(X.shape[1])
         if self.columns is not None or supports.ndim:
             return super()._sparse_times(other, X, Z)
-        # Distances that are known need not be taken again.
+        # Reuse known distances.
         matrix = close_distances(X / supports, Z / supports)
         values = other._of_distances(matrix.data * supports)
         if values is None:
@@ -180,11 +243,11 @@ class CompactMatern(Matern):
     support, exponent, taper : optional
         Those of the :class:`Taper`.
     columns : sequence of int or bool, slice, optional
-        The features that the kernel sees; all by default.
+        The features that the kernel uses; all by default.
 
     Notes
     -----
-    Where the kernel has a kink at x = z, ``centre_gradient`` is 0 there.
+    ``centre_gradient`` is 0 at x = z if the kernel has a kink there.
 
     Examples
     --------
@@ -221,9 +284,9 @@ class CompactMatern(Matern):
         )
 
     def count(self, X: AnyArray, Z: AnyArray | None = None) -> int:
-        """How many entries the matrix between X and Z will have, without making it.
+        """Number of non-zero entries between X and Z, without computing them.
 
-        X and Z, which is X by default, are those of a call.
+        X and Z are as in a call; Z is X by default.
         """
         return self._taper.count(*self.seen(X, Z)[:2])
 

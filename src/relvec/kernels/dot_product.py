@@ -1,4 +1,4 @@
-"""Kernels of the inner product of two points."""
+"""Constant kernels, and kernels of the inner product of two points."""
 
 from abc import abstractmethod
 from dataclasses import dataclass
@@ -11,13 +11,53 @@ from relvec.typing import Array
 
 
 @dataclass(frozen=True, eq=False, repr=False)
+class Constant(KernelFunction):
+    """The same value for every pair of points.
+
+    Parameters
+    ----------
+    value : float, default=1.0
+    columns : sequence of int or bool, slice, optional
+        No effect.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from relvec.kernels import Linear
+    >>> (Linear() + 0.5)(np.array([[2.0]]), np.array([[3.0]]))
+    array([[6.5]])
+    """
+
+    value: float = 1.0
+
+    positive_definite = True
+    requires_vector_input = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_positive("value", self.value)
+
+    def _matrix(self, X: Array, Z: Array) -> Array:
+        return np.full((len(X), len(Z)), float(self.value))
+
+    def _paired(self, X: Array, Z: Array) -> Array:
+        return np.full(len(X), float(self.value))
+
+    def _gradients(self, X: Array, Z: Array) -> dict[str, Array]:
+        return {"value": np.ones((len(X), len(Z)))}
+
+    def _centre_gradient(self, X: Array, Z: Array) -> Array:
+        return np.zeros((len(X), *Z.shape))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Linear(KernelFunction):
     """xᵀz.
 
     Parameters
     ----------
     columns : sequence of int or bool, slice, optional
-        The features that the kernel sees; all by default.
+        The features that the kernel uses; all by default.
 
     Examples
     --------
@@ -43,7 +83,7 @@ class Linear(KernelFunction):
 
 
 class _OfProduct(KernelFunction):
-    """f(gamma·xᵀz + coef0); the fields are those of the kernels, in their order."""
+    """f(gamma·xᵀz + coef0), with the fields in the kernels' order."""
 
     gamma: float
     coef0: float
@@ -55,11 +95,11 @@ class _OfProduct(KernelFunction):
 
     @abstractmethod
     def _profile(self, sums: Array) -> Array:
-        """f of what is in brackets."""
+        """The function f."""
 
     @abstractmethod
     def _derivative(self, sums: Array) -> Array:
-        """f′ of what is in brackets."""
+        """The derivative f′."""
 
     def _scaled(self, X: Array, Z: Array) -> tuple[Array, Array]:
         """√gamma·x and √gamma·z, so that their products stay in range."""
@@ -93,11 +133,11 @@ class Polynomial(_OfProduct):
     Parameters
     ----------
     degree : float, default=3
-        It counts as a choice: there is no derivative by it.
+        Kernel learning does not change it, as there is no derivative by it.
     gamma : float, default=1.0
     coef0 : float, default=0.0
     columns : sequence of int or bool, slice, optional
-        The features that the kernel sees; all by default.
+        The features that the kernel uses; all by default.
 
     Examples
     --------
@@ -128,14 +168,14 @@ class Polynomial(_OfProduct):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Sigmoid(_OfProduct):
-    """tanh(gamma·xᵀz + coef0); not positive definite, which an RVM does not ask.
+    """tanh(gamma·xᵀz + coef0); not positive definite, which an RVM does not require.
 
     Parameters
     ----------
     gamma : float, default=1.0
     coef0 : float, default=0.0
     columns : sequence of int or bool, slice, optional
-        The features that the kernel sees; all by default.
+        The features that the kernel uses; all by default.
 
     Examples
     --------

@@ -1,13 +1,12 @@
-"""Kernels that are a product of one function for every feature."""
+"""Kernels that are a product of one function for each feature."""
 
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from relvec.kernels.base import KernelFunction
-from relvec.kernels.checks import Scale, check_scale, feature_scales
-from relvec.kernels.distances import differences, gaussian, of_squares
+from relvec.kernels.base import KernelFunction, Scale, check_scale, feature_scales
+from relvec.kernels.stationary import differences, gaussian, of_squares
 from relvec.parameters import check_positive
 from relvec.typing import Array
 
@@ -21,7 +20,7 @@ class Laplacian(KernelFunction):
     length_scale : float or array of float, default=1.0
         ℓ, one for all features or one for each. scikit-learn's ``gamma`` is 1/ℓ.
     columns : sequence of int or bool, slice, optional
-        The features that the kernel sees; all by default.
+        The features that the kernel uses; all by default.
 
     Notes
     -----
@@ -87,7 +86,7 @@ class Periodic(KernelFunction):
     period : float or array of float, default=1.0
         p, one for all features or one for each.
     columns : sequence of int or bool, slice, optional
-        The features that the kernel sees; all by default.
+        The features that the kernel uses; all by default.
 
     Notes
     -----
@@ -114,12 +113,12 @@ class Periodic(KernelFunction):
         check_scale("period", self.period)
 
     def _parameters(self, n_features: int) -> tuple[Array, Array]:
-        """Length scales and periods, of all features or of each."""
+        """Length scales and periods, for all features or each."""
         scales = feature_scales("length_scale", self.length_scale, n_features)
         return scales, feature_scales("period", self.period, n_features)
 
     def _on_circles(self, X: Array) -> Array:
-        """Twice as many features, in which this is the Gaussian kernel with ℓ = 1."""
+        """Map to twice as many features, where this kernel is Gaussian with ℓ = 1."""
         scales, periods = self._parameters(X.shape[1])
         angles = 2 * np.pi * _turns(X, periods)
         return np.hstack([np.cos(angles) / scales, np.sin(angles) / scales])
@@ -152,5 +151,5 @@ class Periodic(KernelFunction):
 
 
 def _turns(X: Array, periods: Array) -> Array:
-    """x/p but for whole turns, which fmod takes off without rounding."""
+    """x/p without whole periods, which fmod removes without rounding."""
     return np.asarray(np.fmod(X, periods) / periods)

@@ -1,32 +1,35 @@
 """How the data are seen: Gaussian pseudo-observations of Φw."""
 
 from relvec.likelihoods.base import (
+    EP,
+    ClassLikelihood,
+    HeldObservations,
     Likelihood,
-    Matching,
     PseudoObservations,
     at_ceiling,
     re_estimated,
     refitted,
 )
 from relvec.likelihoods.bernoulli import Bernoulli
-from relvec.likelihoods.gaussian import Gaussian, gaussian_noise, root_mean_square
-from relvec.likelihoods.held_observations import HeldObservations
-from relvec.likelihoods.log_precision import LogPrecision
-from relvec.likelihoods.matched_probit import MatchedProbit
-from relvec.likelihoods.multinomial_probit import MultinomialProbit
-from relvec.likelihoods.poisson import Poisson
-from relvec.likelihoods.shared_gaussian import SharedGaussian
-from relvec.likelihoods.softmax import Softmax
+from relvec.likelihoods.gaussian import (
+    Gaussian,
+    SharedGaussian,
+    gaussian_noise,
+    root_mean_square,
+)
+from relvec.likelihoods.log_linear import LogPrecision, Poisson
+from relvec.likelihoods.multinomial import EPProbit, MultinomialProbit, Softmax
 from relvec.likelihoods.student_t import StudentT, weighted_median
 
 __all__ = [
+    "EP",
     "Bernoulli",
+    "ClassLikelihood",
+    "EPProbit",
     "Gaussian",
     "HeldObservations",
     "Likelihood",
     "LogPrecision",
-    "MatchedProbit",
-    "Matching",
     "MultinomialProbit",
     "Poisson",
     "PseudoObservations",

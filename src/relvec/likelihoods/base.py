@@ -1,11 +1,12 @@
-"""Likelihoods seen as Gaussian pseudo-observations of the linear predictor Φw."""
+"""Likelihoods as Gaussian pseudo-observations of the linear predictor η = Φw."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, Self, cast
 
 import numpy as np
 
+from relvec.precision import TINY
 from relvec.typing import AnyArray, Array
 
 
@@ -13,8 +14,8 @@ from relvec.typing import AnyArray, Array
 class PseudoObservations:
     """Targets t̂ with precision B = diag(row_weights)·noise_precision, per output.
 
-    The precision is kept in two factors because a Gaussian likelihood moves only the
-    second: weighted Gram matrices then survive every change of the noise.
+    The precision has two factors because a Gaussian likelihood changes only the second:
+    weighted Gram matrices stay valid when the noise changes.
     """
 
     target: Array  # (N, K)
@@ -23,63 +24,63 @@ class PseudoObservations:
 
     @property
     def precision(self) -> Array:
-        """B, (N, K), or (N, 1) where all outputs share it."""
+        """B, (N, K), or (N, 1) if all outputs share it."""
         return self.row_weights * self.noise_precision
 
 
 class Likelihood(Protocol):
-    """p(y | η) with η = Φw, and what the engine must know of it.
+    """p(y | η) with η = Φw, as the engine uses it.
 
-    What is estimated beside α are the noise precisions of the pseudo-observations, one
-    for each output, or nothing.
+    Besides α, the noise precisions of the pseudo-observations may be estimated, one for
+    each output.
     """
 
     @property
     def conjugate(self) -> bool:
-        """Whether the pseudo-observations are the data themselves, whatever η is.
+        """Whether the pseudo-observations are the data, whatever η is.
 
-        Then gains are exact and statistics can be updated; otherwise every change
-        of the model is refitted by Newton's method and confirmed by its evidence.
+        If so, gains are exact and statistics can be updated. Otherwise every change of
+        the model is refitted by Newton's method and confirmed by its evidence.
         """
 
     @property
-    def matching(self) -> "Matching | None":
-        """Itself, if moments are to be matched; None for the posterior at its mode."""
+    def ep(self) -> "EP | None":
+        """The likelihood if EP is used; None for the posterior at its mode."""
 
     @property
-    def coarse(self) -> "Likelihood":
-        """The same to a few digits, for a model that is about to change; or itself."""
+    def low_accuracy(self) -> "Likelihood":
+        """The likelihood computed to a few digits, while the model still changes."""
 
     @property
     def scale(self) -> Array:
-        """Standard deviation of y about η per output; nan where y has no unit."""
+        """Standard deviation of y given η per output; NaN if y has no unit."""
 
     @property
     def unit(self) -> Array | None:
-        """(K,) that η is in, beside y: its noise; None where both have one unit."""
+        """(K,) the unit of η relative to y, its noise; None if it is the same."""
 
     @property
-    def absolute(self) -> "Likelihood":
-        """The same of an η that has the unit of y; or itself."""
+    def in_target_units(self) -> "Likelihood":
+        """The likelihood of an η that has the unit of y."""
 
     def rescaled(self, scale: float | Array) -> "Likelihood":
-        """The same likelihood for targets multiplied by ``scale``, without caches.
+        """The likelihood for targets multiplied by ``scale``, without caches.
 
-        The targets of each output may have their own, (K,), where η has one.
+        Each output may have its own scale, (K,), if η has one for each.
         """
 
     @property
     def log_parameters(self) -> Array:
-        """Logarithms of the parameters that are estimated; empty without any."""
+        """Logarithms of the estimated parameters, possibly none."""
 
     @property
     def parameter_ceiling(self) -> Array | None:
-        """The largest values the parameters may have; None without any."""
+        """The largest allowed values of the parameters; None without any."""
 
     def with_parameters(
         self, log_parameters: Array, *, fixed: bool = False
     ) -> "Likelihood":
-        """With other values for its parameters, which are no more if they are fixed."""
+        """The likelihood with other parameters, which may then be fixed."""
 
     def sufficient_statistics(
         self, y: Array, eta: Array, sample_weight: Array
@@ -94,7 +95,7 @@ class Likelihood(Protocol):
     ) -> PseudoObservations:
         """The quadratic expansion of the log density at ``eta``.
 
-        Where that is not concave, a quadratic below it that touches there.
+        If the log density is not concave, it is a tangent quadratic below it.
         """
 
     def curvature(
@@ -102,26 +103,26 @@ class Likelihood(Protocol):
     ) -> Callable[[Array], Array] | None:
         """The product of minus the Hessian of the log density with vectors (N, K).
 
-        None where that is the pseudo-observations' precision. Where it is not, because
-        outputs depend on each other, Newton's method has it beside them.
+        None if it equals the pseudo-observations' precision. It differs if outputs
+        depend on each other.
         """
 
     def log_density(self, y: Array, eta: Array, sample_weight: Array) -> float:
         """Σₙ vₙ log p(yₙ | ηₙ), constants included."""
 
     def lower_bound(self, y: Array, eta: Array, variance: Array) -> "Likelihood | None":
-        """A likelihood below this one whose precisions do not depend on η.
+        """A lower bound whose precisions do not depend on η.
 
-        It is the best such for y and η with these means and variances (N, K); itself
-        where it is conjugate, None where no bound is known.
+        It is the best one for y and η with these means and variances (N, K); the
+        likelihood itself if it is conjugate, None if no bound is known.
         """
 
     def log_predictive(self, y: Array, mean: Array, variance: Array) -> Array:
-        """log ∫ p(yₙ | η) N(η | mean, variance) dη (N,), of moments (N, K)."""
+        """log ∫ p(yₙ | η) N(η | mean, variance) dη (N,), with moments (N, K)."""
 
 
-class Matching(Likelihood, Protocol):
-    """A likelihood whose rows are asked beside what all others say, their cavities.
+class EP(Likelihood, Protocol):
+    """A likelihood for expectation propagation, which depends on each row's cavity.
 
     Its log density and derivatives are those of ``relvec.likelihoods.probit_rows``.
     """
@@ -133,24 +134,24 @@ class Matching(Likelihood, Protocol):
     def cavities(
         self, y: Array, eta: Array, variance: Array, sample_weight: Array
     ) -> Array:
-        """That variance (N,) if it is ``variance`` (N,) with the row itself."""
+        """Cavity variances (N,), given the variances (N,) with the row itself."""
 
-    def with_cavity(self, cavity: Array) -> "Matching":
-        """The same with other cavities."""
+    def with_cavity(self, cavity: Array) -> "EP":
+        """The likelihood with other cavities."""
 
     def correction(self, y: Array, eta: Array, sample_weight: Array) -> float:
-        """What the log evidence has besides the terms that Laplace's has."""
+        """Terms of the log evidence that Laplace's approximation does not have."""
 
 
 def at_ceiling(likelihood: Likelihood, outputs: AnyArray | bool = True) -> bool:
-    """Whether a parameter has reached the largest value it may have: a perfect fit.
+    """Whether a parameter has reached its largest value, which is a perfect fit.
 
-    Of some outputs, if only these are asked for.
+    ``outputs`` selects the outputs that are checked.
     """
     ceiling = likelihood.parameter_ceiling
     if ceiling is None:
         return False
-    # Parameters travel as logarithms, which costs them a few last digits.
+    # Parameters are passed as logarithms, which costs a few last digits.
     reached = np.exp(likelihood.log_parameters) >= (1 - 1e-9) * ceiling
     return bool(np.any(reached & outputs))
 
@@ -163,10 +164,10 @@ def refitted(
     *,
     more: tuple[Array | float, Array | float] = (0.0, 0.0),
 ) -> Likelihood:
-    """With the parameters count/squares, step 9 of Tipping & Faul's algorithm.
+    """Re-estimate parameters as count/squares, step 9 of Tipping & Faul's algorithm.
 
-    ``more`` is added to both: a prior brings its own, and weights take observations
-    away. A parameter of which none are left stays as it is.
+    ``more`` is added to both: a prior adds to them, and weights reduce the number of
+    observations. A parameter without observations keeps its value.
     """
     if likelihood.parameter_ceiling is None:
         return likelihood
@@ -175,7 +176,7 @@ def refitted(
 
 
 def re_estimated(likelihood: Likelihood, count: Array, squares: Array) -> Likelihood:
-    """The same from statistics that are summed over rows."""
+    """Re-estimate parameters from statistics summed over rows."""
     ceiling = likelihood.parameter_ceiling
     if ceiling is None:
         return likelihood
@@ -183,3 +184,129 @@ def re_estimated(likelihood: Likelihood, count: Array, squares: Array) -> Likeli
     goal = np.where(count > 0, count, present * squares)
     precision = goal / np.maximum(squares, goal / ceiling)
     return likelihood.with_parameters(np.log(precision))
+
+
+class ClassLikelihood:
+    """Base of likelihoods that are not conjugate and have no parameters."""
+
+    @property
+    def conjugate(self) -> bool:
+        return False
+
+    @property
+    def ep(self) -> EP | None:
+        return None
+
+    @property
+    def low_accuracy(self) -> Self:
+        return self
+
+    @property
+    def log_parameters(self) -> Array:
+        return np.empty(0)
+
+    @property
+    def parameter_ceiling(self) -> Array | None:
+        return None
+
+    @property
+    def scale(self) -> Array:
+        return np.full(1, np.nan)
+
+    @property
+    def unit(self) -> Array | None:
+        return None
+
+    @property
+    def in_target_units(self) -> Any:
+        return self
+
+    def rescaled(self, scale: float | Array) -> Self:
+        return self
+
+    def curvature(
+        self, y: Array, eta: Array, sample_weight: Array
+    ) -> Callable[[Array], Array] | None:
+        return None
+
+    def sufficient_statistics(
+        self, y: Array, eta: Array, sample_weight: Array
+    ) -> tuple[Array, Array]:
+        return np.empty(0), np.empty(0)
+
+    def with_parameters(self, log_parameters: Array, *, fixed: bool = False) -> Self:
+        return self
+
+
+class NoiseLikelihood(ClassLikelihood):
+    """Base of likelihoods with noise precisions, which may be estimated."""
+
+    noise_precision: Array  # (K,)
+    estimated: bool
+    ceiling: float | Array  # largest precision of all outputs, or (K,)
+
+    @property
+    def log_parameters(self) -> Array:
+        return np.log(self.noise_precision) if self.estimated else np.empty(0)
+
+    @property
+    def parameter_ceiling(self) -> Array | None:
+        if not self.estimated:
+            return None
+        return np.full(len(self.noise_precision), self.ceiling)
+
+    def rescaled(self, scale: float | Array) -> Self:
+        precision, ceiling = self.noise_precision, self.ceiling
+        factor = scale**2
+        return self._with(noise_precision=precision / factor, ceiling=ceiling / factor)
+
+    def with_parameters(self, log_parameters: Array, *, fixed: bool = False) -> Self:
+        if not self.estimated:
+            return self
+        precision = np.exp(log_parameters)
+        return self._with(noise_precision=precision, estimated=not fixed)
+
+    def _with(self, **changes: Any) -> Self:
+        changed: Self = replace(cast(Any, self), **changes)
+        return changed
+
+
+def log_of_own(probabilities: Array, scores: Array) -> Array:
+    """log p (N,) of each row's class, which has the largest score (N, K)."""
+    own = np.argmax(scores, axis=1)[:, None]
+    p = np.take_along_axis(probabilities, own, axis=1)[:, 0]
+    return np.log(np.maximum(p, TINY))
+
+
+@dataclass(frozen=True)
+class HeldObservations(ClassLikelihood):
+    """The quadratic expansion of another likelihood at one point, up to a constant.
+
+    Its targets are y; each row belongs to one output or to all.
+    """
+
+    belongs: Array  # (N, K) of zeros and ones, or (N, 1) where outputs share all rows
+
+    @property
+    def conjugate(self) -> bool:
+        return True
+
+    def pseudo_observations(
+        self, y: Array, eta: Array, sample_weight: Array
+    ) -> PseudoObservations:
+        weights = sample_weight[:, None] * self.belongs
+        return PseudoObservations(y, weights, np.ones(self.belongs.shape[1]))
+
+    def log_density(self, y: Array, eta: Array, sample_weight: Array) -> float:
+        # Include the constant of a Gaussian model of all rows and outputs, so that the
+        # evidence equals that of inner products.
+        constant = y.shape[1] * sample_weight.sum() * np.log(2 * np.pi)
+        squares = np.sum(sample_weight @ (self.belongs * (y - eta) ** 2))
+        return -0.5 * float(squares + constant)
+
+    def lower_bound(self, y: Array, eta: Array, variance: Array) -> "HeldObservations":
+        return self
+
+    def log_predictive(self, y: Array, mean: Array, variance: Array) -> Array:
+        squares = self.belongs * ((y - mean) ** 2 + variance)
+        return -0.5 * np.asarray(squares.sum(axis=1))

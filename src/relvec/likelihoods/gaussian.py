@@ -1,26 +1,31 @@
-"""Gaussian noise of known or re-estimated precision."""
+"""Gaussian noise of known or estimated precision, for one output or several.
 
-from dataclasses import dataclass, replace
+Several outputs share α: with w_c ~ N(0, σ_c²/α), in units of its own noise, t_c/σ_c,
+each has unit noise and the same prior, so that one factor serves them all. Then η = Φw
+is in these units, too.
+"""
+
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from relvec.likelihoods.base import Matching, PseudoObservations
+from relvec.likelihoods.base import NoiseLikelihood, PseudoObservations
 from relvec.linalg import SQUARABLE
 from relvec.parameters import check_noise_variance
 from relvec.precision import NOISE_FLOOR
 from relvec.typing import Array
 
-# Section 4, step 1: the noise to start from, as a fraction of the variance. It has a
-# floor, in units of the mean square, for targets that hardly vary.
+# Section 4, step 1: the initial noise as a fraction of the variance, with a floor in
+# units of the mean square for targets that hardly vary.
 _STARTING_NOISE, _LEAST_STARTING_NOISE = 0.1, 1e-6
-# Of the targets' mean square: noise precisions up to here still have squares of ΦᵀΦ
-# beside them in double precision.
+# Smallest mean square of targets: up to its inverse, noise precisions times squares of
+# ΦᵀΦ stay in the range of double precision.
 _LEAST_KNOWN_NOISE = 1e-24
 
 
 @dataclass(frozen=True)
-class Gaussian:
+class Gaussian(NoiseLikelihood):
     """y = η + ε with ε ~ N(0, 1/noise_precision), independent over rows and outputs."""
 
     noise_precision: Array  # (K,)
@@ -35,7 +40,7 @@ class Gaussian:
         offset: float = 0.0,
         noise_variance: float | None = None,
     ) -> "Gaussian":
-        """Noise to be estimated, for targets (N, K) from which ``offset`` was taken.
+        """Initial noise, to be estimated, for targets (N, K) without ``offset``.
 
         The search begins with ``noise_variance``, or with a tenth of the targets'.
         """
@@ -59,18 +64,6 @@ class Gaussian:
         return True
 
     @property
-    def coarse(self) -> "Gaussian":
-        return self
-
-    @property
-    def matching(self) -> Matching | None:
-        return None
-
-    @property
-    def log_parameters(self) -> Array:
-        return np.log(self.noise_precision) if self.estimated else np.empty(0)
-
-    @property
     def noise_variance(self) -> Array:
         return 1 / self.noise_precision
 
@@ -78,34 +71,10 @@ class Gaussian:
     def scale(self) -> Array:
         return np.sqrt(self.noise_variance)
 
-    @property
-    def parameter_ceiling(self) -> Array | None:
-        if not self.estimated:
-            return None
-        return np.full(len(self.noise_precision), self.ceiling)
-
-    @property
-    def unit(self) -> Array | None:
-        return None
-
-    @property
-    def absolute(self) -> "Gaussian":
-        return self
-
-    def rescaled(self, scale: float | Array) -> "Gaussian":
-        return replace(
-            self,
-            noise_precision=self.noise_precision / scale**2,
-            ceiling=self.ceiling / scale**2,
-        )
-
     def pseudo_observations(
         self, y: Array, eta: Array, sample_weight: Array
     ) -> PseudoObservations:
         return PseudoObservations(y, sample_weight[:, None], self.noise_precision)
-
-    def curvature(self, y: Array, eta: Array, sample_weight: Array) -> None:
-        return None
 
     def log_density(self, y: Array, eta: Array, sample_weight: Array) -> float:
         beta = self.noise_precision
@@ -128,14 +97,6 @@ class Gaussian:
         terms = np.log(2 * np.pi * total) + (y - mean) ** 2 / total
         return -0.5 * np.asarray(terms.sum(axis=1))
 
-    def with_parameters(
-        self, log_parameters: Array, *, fixed: bool = False
-    ) -> "Gaussian":
-        if not self.estimated:
-            return self
-        precision = np.exp(log_parameters)
-        return replace(self, noise_precision=precision, estimated=not fixed)
-
 
 def gaussian_noise(
     y: Array,
@@ -144,9 +105,9 @@ def gaussian_noise(
     offset: float = 0.0,
     initial: float | None = None,
 ) -> Gaussian:
-    """What an estimator means by ``noise_variance``: "estimate" or a number.
+    """Interpret ``noise_variance``: "estimate" or a number.
 
-    An estimate may have an initial value.
+    ``initial`` is the value that an estimate starts from.
     """
     check_noise_variance(noise_variance)
     if isinstance(noise_variance, str):
@@ -161,7 +122,7 @@ def gaussian_noise(
 
 
 def root_mean_square(y: Array, sample_weight: Array) -> float:
-    """√(Σ v y² / Σ v) over rows and outputs; 0 if they vanish."""
+    """√(Σ v y² / Σ v) over rows and outputs; 0 if targets are zero."""
     peak = _squarable(np.max(np.abs(y), initial=0.0))
     if peak == 0:
         return 0.0
@@ -170,7 +131,7 @@ def root_mean_square(y: Array, sample_weight: Array) -> float:
 
 
 def _squarable(target: Any) -> float:
-    """The size of a target. A size that has no square in floating point is refused."""
+    """Size of a target; targets whose square overflows are refused."""
     size = abs(float(target))
     smallest, largest = SQUARABLE
     if size and not smallest < size < largest:
@@ -179,3 +140,60 @@ def _squarable(target: Any) -> float:
             "hold: change its unit"
         )
     return size
+
+
+@dataclass(frozen=True)
+class SharedGaussian(Gaussian):
+    """y = (η + ε)/√noise_precision with ε ~ N(0, 1), independent over all."""
+
+    @classmethod
+    def of(
+        cls,
+        y: Array,
+        sample_weight: Array,
+        noise_variance: Any,
+        offset: Array | float = 0.0,
+        initial: Array | float | None = None,
+    ) -> "SharedGaussian":
+        """Interpret ``noise_variance`` for each output separately."""
+        size = y.shape[1]
+        given = [
+            np.broadcast_to(np.asarray(one, dtype=object), size)
+            for one in (noise_variance, offset, initial)
+        ]
+        columns = zip(np.split(y, size, axis=1), *given, strict=True)
+        each = [gaussian_noise(column, sample_weight, *own) for column, *own in columns]
+        return cls(
+            np.concatenate([one.noise_precision for one in each]),
+            estimated=each[0].estimated,
+            ceiling=np.array([one.ceiling for one in each]),
+        )
+
+    @property
+    def unit(self) -> Array:
+        return self.scale
+
+    @property
+    def in_target_units(self) -> Gaussian:
+        return Gaussian(self.noise_precision, self.estimated, self.ceiling)
+
+    def pseudo_observations(
+        self, y: Array, eta: Array, sample_weight: Array
+    ) -> PseudoObservations:
+        return PseudoObservations(y / self.unit, sample_weight[:, None], np.ones(1))
+
+    def log_density(self, y: Array, eta: Array, sample_weight: Array) -> float:
+        return self.in_target_units.log_density(y, eta * self.unit, sample_weight)
+
+    def sufficient_statistics(
+        self, y: Array, eta: Array, sample_weight: Array
+    ) -> tuple[Array, Array]:
+        # η grows with the root of the precision, so squares are y(y − ησ). At the mean
+        # of the weights that is yᵀC⁻¹y: what weights spend is in it.
+        n_parameters = len(self.log_parameters)
+        squares = sample_weight @ (y * (y - eta * self.unit))
+        return np.full(n_parameters, sample_weight.sum()), squares[:n_parameters]
+
+    def log_predictive(self, y: Array, mean: Array, variance: Array) -> Array:
+        unit = self.unit
+        return self.in_target_units.log_predictive(y, mean * unit, variance * unit**2)

@@ -1,6 +1,6 @@
-"""Densities whose logarithm is a·η − b·e^η: of counts, and of squared errors.
+"""Poisson counts and log precisions: densities whose logarithm is a·η − b·e^η.
 
-Both are concave in η, so Newton's method finds the one mode there is:
+Both are concave in η, so Newton's method finds the one mode:
 
     gradient  a − μ        curvature  −μ        μ = b·e^η
 """
@@ -10,20 +10,19 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from scipy.special import logsumexp, wrightomega
+from scipy.special import gammaln, logsumexp, wrightomega
 
-from relvec.likelihoods.base import PseudoObservations
-from relvec.likelihoods.classes import ClassLikelihood
+from relvec.likelihoods.base import ClassLikelihood, PseudoObservations
 from relvec.precision import LEAST_PRECISION
 from relvec.typing import Array
 
-_LARGEST = 100.0  # η beyond which steps are the same, and their squares finite
+_LARGEST = 100.0  # limit of η, so that squares stay finite
 _N_NODES = 24  # about the mode of the integrand: ten digits up to a variance of one
 
 
 @dataclass(frozen=True)
 class LogLinear(ClassLikelihood, ABC):
-    """log p(y | η) = a·η − b·e^η + c, with a, b and c of every row."""
+    """log p(y | η) = a·η − b·e^η + c, with a, b and c for every row."""
 
     @abstractmethod
     def terms(self, y: Array) -> tuple[Array, Array, Array]:
@@ -49,7 +48,7 @@ class LogLinear(ClassLikelihood, ABC):
         return None
 
     def log_predictive(self, y: Array, mean: Array, variance: Array) -> Array:
-        """By Gauss and Hermite's rule about the mode of the integrand.
+        """Use Gauss and Hermite's rule around the mode of the integrand.
 
         That is η̂ = m + v(a − μ) with vμ = ω(log vb + m + va), Wright's function.
         """
@@ -74,6 +73,28 @@ class LogLinear(ClassLikelihood, ABC):
 
 @cache
 def _rule() -> tuple[Array, Array]:
-    """Nodes, and logarithms of weights for plain integrals beside 1/√(2π)."""
+    """Nodes, and logarithms of weights for integrals times 1/√(2π)."""
     nodes, weights = np.polynomial.hermite_e.hermegauss(_N_NODES)
     return nodes, np.log(weights) + 0.5 * nodes**2 - 0.5 * np.log(2 * np.pi)
+
+
+@dataclass(frozen=True)
+class Poisson(LogLinear):
+    """y = 0, 1, 2, ... with mean exposure·e^η."""
+
+    exposure: float = 1.0
+
+    def terms(self, y: Array) -> tuple[Array, Array, Array]:
+        constant = y * np.log(self.exposure) - gammaln(y + 1)
+        return y, np.full(y.shape, self.exposure), constant
+
+
+_LOG_NORMAL = -0.5 * np.log(2 * np.pi)
+
+
+@dataclass(frozen=True)
+class LogPrecision(LogLinear):
+    """y = ε² with ε ~ N(0, e^−η), by the density of ε."""
+
+    def terms(self, y: Array) -> tuple[Array, Array, Array]:
+        return np.full(y.shape, 0.5), 0.5 * y, np.full(y.shape, _LOG_NORMAL)

@@ -1,11 +1,15 @@
 """Least-squares support vector machines: dense relatives of relevance vectors."""
 
-from relvec.lssvm.families import RealTargets, SignedClasses
 from relvec.lssvm.fit import fit_least_squares
-from relvec.lssvm.landmarks import LANDMARKS, n_drawn
-from relvec.lssvm.model import LeastSquaresModel
-from relvec.lssvm.settings import METHODS, Tuning, as_tuning
-from relvec.lssvm.specification import MOST_RANK, LeastSquares
+from relvec.lssvm.model import LeastSquaresModel, RealTargets, SignedClasses
+from relvec.lssvm.ridge import LANDMARKS, n_drawn
+from relvec.lssvm.specification import (
+    METHODS,
+    MOST_RANK,
+    LeastSquares,
+    Tuning,
+    as_tuning,
+)
 
 __all__ = [
     "LANDMARKS",

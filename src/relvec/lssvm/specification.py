@@ -1,4 +1,4 @@
-"""What LS-SVM is to be fitted: every choice made, nothing yet done."""
+"""What LS-SVM to fit: every choice, and the settings that users give."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -8,25 +8,88 @@ import numpy as np
 from relvec.design import Budget
 from relvec.design.dictionary import in_words
 from relvec.kernels import Kernel
-from relvec.lssvm.settings import Tuning, as_path
 from relvec.modelling import TrainingRows
+from relvec.parameters import as_floats, check_choice
+from relvec.parametric import Parametric
+from relvec.typing import Array
 
-# Rows up to which one factor takes seconds, and what is made of it a minute.
+METHODS = ("auto", "exact", "nystrom", "cholesky", "cg")
+CRITERIA = ("loo", "evidence")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Tuning(Parametric):
+    """Settings of ``tune``.
+
+    Parameters
+    ----------
+    criterion : {"loo", "evidence"}, default="loo"
+        The criterion: the leave-one-out mean squared error, in closed form, or the
+        evidence.
+    C : array of float, optional
+        Values of ``C`` to try. By default half decades from 1e-3 to 1e7, divided by the
+        mean of k(x, x).
+    widths : array of float, optional
+        Multiples of the kernel's length scale to try. By default five from a third to
+        twelve, and two more next to the best; only 1 for kernels without a length
+        scale.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from relvec import LSSVR, Tuning
+    >>> from relvec.data import noisy_sinc
+    >>> X, y = noisy_sinc(100, seed=0)
+    >>> tuning = Tuning("loo", C=np.logspace(-1, 3, 9), widths=[0.3, 1, 3])
+    >>> model = LSSVR(tune=tuning).fit(X, y)
+    >>> bool(model.C_ in tuning.C)
+    True
+    """
+
+    criterion: str = "loo"
+    C: Any = None
+    widths: Any = None
+
+    def __post_init__(self) -> None:
+        check_choice("criterion", self.criterion, CRITERIA)
+        for name in ("C", "widths"):
+            if getattr(self, name) is not None:
+                as_path(name, getattr(self, name))
+
+
+def as_path(name: str, given: Any) -> Array:
+    """Distinct positive numbers in ascending order."""
+    path = np.unique(as_floats(name, given, 1))
+    if len(path) == 0 or path[0] <= 0:
+        raise ValueError(f"{name} must hold positive numbers to try; got {given!r}")
+    return path
+
+
+def as_tuning(value: Any) -> Tuning | None:
+    """Interpret the parameter ``tune``."""
+    if value is None or isinstance(value, Tuning):
+        return value
+    if isinstance(value, str) and value in CRITERIA:
+        return Tuning(value)
+    words = ", ".join(repr(name) for name in CRITERIA)
+    raise ValueError(f"tune must be None, {words} or a Tuning; got {value!r}")
+
+
+# Number of rows up to which a factor takes seconds, and all that uses it a minute.
 _MOST_EXACT = 10_000
-# Landmarks unless asked for: as many as take some seconds, O(r²N), between these.
+# Default number of landmarks: as many as take some seconds, O(r²N), in this range.
 MOST_RANK, _LEAST_RANK, _WORK = 1500, 500, 5e10
-# Floats for every pair of rows: a factor and what is evaluated beside it, its inverse
-# where rows are left out; in a search the best factor stays while another is made and
-# judged, and pruning has all products.
+# Floats for every pair of rows: a factor with its temporaries; an inverse for
+# leave-one-out errors; a second factor while tuning; and all products for pruning.
 _COPIES, _COPIES_LEFT_OUT, _COPIES_TUNING, _COPIES_PRUNING = 1.25, 1.0, 1.0, 6.0
 _DEFAULT_BUDGET = Budget(2e9)  # as the estimators have it
-# For every pair of landmarks, and for every row and landmark of conjugate gradients.
+# Floats for every pair of landmarks, and, with "cg", for every row and landmark.
 _SQUARES, _FEATURES = 6, 3
 
 
 @dataclass(frozen=True)
 class LeastSquares:
-    """An LS-SVM but for its data."""
+    """An LS-SVM without its data."""
 
     kernel: Kernel
     family: Any
@@ -44,20 +107,20 @@ class LeastSquares:
 
     @property
     def wants_left_out(self) -> bool:
-        """Whether rows left out are asked for, to tune or to calibrate by."""
+        """Whether leave-one-out errors are needed, to tune or to calibrate."""
         tuned = self.tuning is not None and self.tuning.criterion == "loo"
         return tuned or self.family.needs_left_out
 
     @property
     def largest_weight(self) -> float:
-        """The largest C that may be solved for."""
+        """The largest C that may be used."""
         if self.tuning is None:
             return self.C
         path = self.tuning.C
         return np.inf if path is None else float(as_path("C", path)[-1])
 
     def method_for(self, rows: TrainingRows) -> str:
-        """By name, or what suits for "auto"; what cannot be had is refused."""
+        """The method by name, or a suitable one for "auto"."""
         definite, method = self.kernel.positive_definite, self._suiting(len(rows))
         if self.n_support is not None:
             self._check_pruning(method, definite)
@@ -74,7 +137,7 @@ class LeastSquares:
         return method
 
     def _suiting(self, n_rows: int) -> str:
-        """What "auto" is; any other method is itself."""
+        """The method that "auto" selects."""
         if self.method != "auto":
             return self.method
         if not isinstance(self.landmarks, str) or self.landmarks != "uniform":
@@ -126,7 +189,7 @@ class LeastSquares:
         return copies * float(n_rows) ** 2
 
     def rank_for(self, rows: TrainingRows) -> int:
-        """Landmarks at most."""
+        """Maximal number of landmarks."""
         if self.rank is not None:
             return min(self.rank, len(rows))
         if not isinstance(self.landmarks, str):

@@ -2,7 +2,7 @@
 
 from relvec.modelling.accumulation import Accumulated
 from relvec.modelling.advice import has_width
-from relvec.modelling.calibration import calibrated, checked_fit
+from relvec.modelling.calibration import calibrated, checked_by_folds, checked_fit
 from relvec.modelling.candidates import (
     AT_ROWS,
     AtRows,
@@ -126,6 +126,7 @@ __all__ = [
     "check_magnitude",
     "check_noise",
     "check_summable",
+    "checked_by_folds",
     "checked_fit",
     "class_family",
     "coupling_for",

@@ -5,7 +5,7 @@ from typing import Any
 
 from relvec.evidence import Status
 from relvec.kernels import Checked, Columns, Linear, Polynomial, Sigmoid
-from relvec.kernels.mixture import Mixture
+from relvec.kernels.combinations import Mixture
 
 _WIDTHS = ("length_scale", "support")  # how such parameters are called
 # What kernels there are: of a width, of scalar products, none at all, any other.

@@ -25,7 +25,7 @@ from relvec.basis import Basis, Group, as_rows
 from relvec.design.pivots import Pivots
 from relvec.kernel_learning import Judged
 from relvec.kernels import Kernel
-from relvec.kernels.mixture import Mixture
+from relvec.kernels.combinations import Mixture
 from relvec.modelling.amplitude import observed_process
 from relvec.modelling.families import LeftOut
 from relvec.modelling.fitted import FittedModel
@@ -86,7 +86,7 @@ def surroundings(
 
 def _process_kernel(basis: Basis) -> Kernel | None:
     """The kernel of functions centred anywhere; the mean of several."""
-    each = [group.anywhere for group in basis.groups]
+    each = [group.process_kernel for group in basis.groups]
     kernels = tuple(one for one in each if one is not None)
     if len(kernels) < len(each):
         return None
@@ -120,7 +120,10 @@ def _centres(basis: Basis) -> AnyArray:
 def _shared(found: Surroundings, basis: Basis) -> Surroundings:
     """With functions of the model in the place of pivots that are its centres."""
     group, pivots = basis.groups[0], found.pivots
-    if group.anywhere is not pivots.kernel or group.anywhere is not group.kernel:
+    if (
+        group.process_kernel is not pivots.kernel
+        or group.process_kernel is not group.kernel
+    ):
         return found
     rows, functions = equal_pairs(pivots.centres, group.centres, 0)
     by_functions = np.zeros((len(found.by_pivots), len(group)))

@@ -7,7 +7,14 @@ from typing import Any
 import numpy as np
 
 from relvec.design import DesignMatrix
-from relvec.evidence import EvidenceFit, Problem, Search, largest_predictor, solved
+from relvec.evidence import (
+    EvidenceFit,
+    Problem,
+    SolverContext,
+    WarmStart,
+    largest_predictor,
+    solved,
+)
 from relvec.linalg import single_threaded
 from relvec.modelling.accumulation import Accumulated
 from relvec.modelling.calibration import calibrated, noise_has_prior
@@ -81,7 +88,8 @@ def fit_candidates(
         fitting, design = _held(spec, data, candidates)
         problem = _problem(spec, data, fitting, design)
         if fitting is candidates:
-            problem = replace(problem, start=precision, max_prior_std=max_prior_std)
+            start = WarmStart(precision)
+            problem = replace(problem, start=start, max_prior_std=max_prior_std)
         named = _Named(fitting, data.rows.features, data.offset)
         return _searched(spec, problem, named, monitor)
 
@@ -105,7 +113,7 @@ def problem_of(model: FittedModel, spec: Specification, data: TrainingSet) -> Pr
     functions = Candidates(model.basis, model.indices, model.kernel_indices)
     candidates, design = _held(spec, data, functions)
     problem = _problem(spec, data, candidates, design)
-    return replace(problem, start=model.posterior.prior_precision)
+    return replace(problem, start=WarmStart(model.posterior.prior_precision))
 
 
 def fit_problem(
@@ -208,19 +216,15 @@ def _begun(
     known: KnownFunctions | None,
 ) -> Problem:
     """The problem with what the search begins with, from settings or a model."""
-    basis, solver = candidates.basis, spec.solver
-    if known is None:
-        return replace(problem, start=solver.starting_precision(len(basis), None))
-    begin = known.beginning(basis)
-    precision, alike = begin.precision, _same_outputs(begin, spec, problem)
-    if not alike:
-        precision = np.atleast_2d(precision).min(axis=0)
-    return replace(
-        problem,
-        start=solver.starting_precision(len(basis), precision),
-        start_weights=solver.starting_weights(begin.weights) if alike else None,
-        steps_before=begin.steps,
-    )
+    basis, start = candidates.basis, WarmStart()
+    if known is not None:
+        begin = known.beginning(basis)
+        if _same_outputs(begin, spec, problem):
+            start = WarmStart(begin.precision, begin.weights, begin.steps)
+        else:
+            precision = np.atleast_2d(begin.precision).min(axis=0)
+            start = WarmStart(precision, steps=begin.steps)
+    return replace(problem, start=spec.solver.warm_start(len(basis), start))
 
 
 def _same_outputs(begin: Beginning, spec: Specification, problem: Problem) -> bool:
@@ -237,7 +241,7 @@ def _searched(
 ) -> FittedModel:
     constant = 0 if spec.intercept else None
     problem = replace(problem, coupled=spec.family.coupled)
-    search = Search(spec.tol, spec.seed, spec.family.price, constant)
+    context = SolverContext(spec.tol, spec.seed, spec.family.price, constant)
     with monitor(lambda found: named.fitted(spec, found)) as callback:
-        found = solved(problem, spec.solver, search, spec.limits, callback)
+        found = solved(problem, spec.solver, context, spec.limits, callback)
     return named.fitted(spec, found)

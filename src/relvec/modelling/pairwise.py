@@ -10,7 +10,7 @@ import numpy as np
 
 from relvec.data import RowBlocks
 from relvec.kernels import Kernel
-from relvec.likelihoods.logistic_integral import moderated_log_odds
+from relvec.likelihoods.bernoulli import moderated_log_odds
 from relvec.modelling.coupling import Coupling
 from relvec.modelling.families import class_family
 from relvec.modelling.families.probabilities import DoubtOfEach

@@ -8,7 +8,7 @@ from scipy.special import betaln, expit, xlogy
 from scipy.stats import nbinom
 from scipy.stats import t as student_t
 
-from relvec.likelihoods.student_t_integral import central_quantile
+from relvec.likelihoods.student_t import central_quantile
 from relvec.parameters import check_fraction
 from relvec.precision import ROUNDING
 from relvec.typing import AnyArray, Array

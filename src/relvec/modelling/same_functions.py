@@ -9,7 +9,7 @@ import numpy as np
 
 from relvec.basis import Basis, Functions, Group
 from relvec.kernels import Kernel
-from relvec.kernels.varying import Varying
+from relvec.kernels.per_centre_scale import PerCentreScale
 from relvec.typing import AnyArray, Array, Indices
 
 
@@ -130,7 +130,7 @@ def _keys(basis: Basis) -> list[Any]:
     keys: list[Any] = [_CONSTANT] if basis.bias else []
     for number, group in enumerate(basis.groups):
         told_apart = group.centres
-        if isinstance(group, Varying):
+        if isinstance(group, PerCentreScale):
             told_apart = np.hstack([group.centres, group.scales])
         keys += [(number, key) for key in _centre_keys(told_apart)]
     return keys

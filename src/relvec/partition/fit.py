@@ -18,7 +18,7 @@ from relvec.modelling import (
 )
 from relvec.partition.settings import Partition
 from relvec.partition.sources import RowsInMemory, Source
-from relvec.partition.thesis import Begun, LastSet, PartitionSize, check_size
+from relvec.partition.thesis import Begun, LastSet, check_size
 
 _LEARN_FROM = 2000  # rows for the kernel's width, as many as a search looks at at once
 # Rows that stand for all: those that sets from several parts are fitted to, and those
@@ -62,37 +62,46 @@ def divide_and_conquer(
     chosen = settings.sized(size, spec, source)
     if settings.by_themselves and chosen.rows < source.n_rows:
         source.check_sets(chosen.rows)
-    parts = source.parts(chosen.rows)
+    parts, deadline = source.parts(chosen.rows), spec.deadline
     noise = source.drawn(1).likelihood.log_parameters
     some = settings.fits(spec, chosen.rows).around(source.drawn(_JUDGES))
-    begun = Begun(noise, start, spec.deadline.share(2), some, taught)
+    begun = Begun(noise, start, deadline.share(2), some, taught)
     if chosen.rows >= source.n_rows:
         rows = source.drawn(source.n_rows)
-        last = LastSet(rows, begun.start or taught, noise, [])
+        last = LastSet(rows, begun.start or taught, noise)
     else:
         fits = settings.fits(spec.until(begun.until), chosen.rows)
         last = settings.last_set(fits, parts, begun, source)
     if not len(last.rows):
         last = replace(last, rows=source.drawn(chosen.rows))
-    model, noise = settings.fits(spec, chosen.rows).last(
+    # Half of the time that is left is for the polish.
+    until = deadline.share(2) if settings.polish else deadline
+    model, noise = settings.fits(spec.until(until), chosen.rows).last(
         last.rows,
         parts if settings.noise_from == "all" else begun.around,
         last.log_parameters,
         start=last.start,
         monitor=monitor,
     )
-    record = len(last.rows), len(np.unique(model.indices))
-    late = settings.polish and spec.deadline.passed
-    cut_short = last.cut_short or late
-    last = replace(last, records=[*last.records, record], cut_short=cut_short)
-    if settings.polish and not late:
+    records = [*last.records, (len(last.rows), len(np.unique(model.indices)))]
+    polish = settings.polish and not deadline.passed
+    if polish:
         model = source.polished(spec, model, last.rows, noise, monitor)
     else:
         # By rows that the model was fitted to, or some of them.
         every = settings.rows_fitted == "all"
         model = calibrated(model, spec, source.drawn(_JUDGES) if every else last.rows)
+    if (last.cut_short or polish < settings.polish) and model.status.success:
+        model = model.ended_as(Status.MAX_SECONDS)
+    n_rows, n_vectors = np.array(records).T
+    summary = PartitionSummary(
+        size=chosen.rows,
+        number=-(-source.n_rows // chosen.rows),
+        sparseness_ratio=chosen.ratio,
+        history={"n_rows": n_rows, "n_vectors": n_vectors},
+    )
     learned = _described(learned, model, source)
-    return _told(model, learned, chosen, source.n_rows, last)
+    return replace(model, learned=learned, partition=summary).remarked(chosen.advice)
 
 
 def _described(learned: Learned, model: FittedModel, source: Source) -> Learned:
@@ -105,26 +114,6 @@ def _described(learned: Learned, model: FittedModel, source: Source) -> Learned:
         length_scales=length_scales(model.basis),
         feature_relevance=feature_relevance(model, rows.table, rows.weight),
     )
-
-
-def _told(
-    model: FittedModel,
-    learned: Learned,
-    size: PartitionSize,
-    n_rows: int,
-    last: LastSet,
-) -> FittedModel:
-    """The model with what was found on the way."""
-    if last.cut_short and model.status.success:
-        model = model.ended_as(Status.MAX_SECONDS)
-    rows, vectors = np.array(last.records).T
-    summary = PartitionSummary(
-        size=size.rows,
-        number=-(-n_rows // size.rows),
-        sparseness_ratio=size.ratio,
-        history={"n_rows": rows, "n_vectors": vectors},
-    )
-    return replace(model, learned=learned, partition=summary).remarked(size.advice)
 
 
 def with_kernels(

@@ -26,7 +26,6 @@ from relvec.evidence.subsampling import SubsamplingSettings
 from relvec.linalg import single_threaded
 from relvec.modelling import (
     AT_ROWS,
-    Beginning,
     Candidates,
     FittedModel,
     KnownFunctions,
@@ -112,39 +111,36 @@ def search_sums(
     model of a turn.
     """
     tuned, nats = SubsamplingSettings(), spec.tol * n_observations
-    every = _Sums(spec, parts, like, monitor)
-    quick = replace(every, spec=replace(spec, tol=tuned.quick * spec.tol))
-    start: KnownFunctions | None = model
+    rows = _Sums(spec, parts, like, monitor)
+    quick = replace(rows, spec=replace(spec, tol=tuned.quick * spec.tol))
     best, taken = None, 0
     try:
         with stopped_when(lambda: spec.deadline.passed):
+            model = rows.at_mode_of_all(model)
             while True:
-                n_rows = n_observations / model.fit.n_observations
-                digits = model.posterior.condition * n_rows < DIFFERENCE_LIMIT
+                ratio = n_observations / model.fit.n_observations
+                digits = model.posterior.condition * ratio < DIFFERENCE_LIMIT
                 count = fresh.room(model, inner_products_do=digits)
                 candidates = fresh.beside(model, taken, count)
                 taken += count
-                if best is None:
-                    start = every.begun(model, candidates)
                 if not spec.solver.selective:
-                    break
+                    return rows.model_of(candidates, model)
                 if digits:
-                    candidates = every.gaining(candidates, start)
-                sums = every.expanded(candidates, start)
-                found = quick.found(candidates, sums, start)
-                gain = (
-                    np.inf if best is None else found.log_evidence - best.log_evidence
-                )
+                    candidates = rows.gaining(candidates, model)
+                sums = rows.expanded(candidates, model)
+                found = quick.found(candidates, sums, model)
+                before = -np.inf if best is None else best.log_evidence
+                gain = found.log_evidence - before
                 if gain > 0:
-                    best = model = start = found
-                enough = max(tuned.enough * nats, tuned.enough_each * len(model.basis))
+                    best = model = found
                 if not found.status.success:
                     return model
+                enough = max(tuned.enough * nats, tuned.enough_each * len(model.basis))
                 if gain <= enough or taken >= fresh.number:
                     break
-            if every.conjugate and best is not None:
-                return every.found(candidates, sums, best)
-            return every.model_of(candidates, start, best)
+            if rows.conjugate:
+                return rows.found(candidates, sums, model)
+            return rows.model_of(candidates, model, best)
     except OutOfTimeError:
         return model.ended_as(Status.MAX_SECONDS)
 
@@ -160,20 +156,9 @@ def fit_to_sums(
 ) -> FittedModel:
     """The model of all rows whose functions are among the candidates."""
     rows = _Sums(spec, parts, like, monitor)
-    return rows.model_of(candidates, rows.begun(start, candidates))
-
-
-@dataclass(frozen=True)
-class _Share:
-    """Functions of which only the weights are known, and these in part."""
-
-    known: KnownFunctions
-    share: float
-
-    def beginning(self, basis: Basis) -> Beginning:
-        begin = self.known.beginning(basis)
-        unknown = np.full_like(begin.precision, np.nan)
-        return replace(begin, precision=unknown, weights=self.share * begin.weights)
+    if isinstance(start, FittedModel):
+        start = rows.at_mode_of_all(start)
+    return rows.model_of(candidates, start)
 
 
 @dataclass(frozen=True)
@@ -189,41 +174,31 @@ class _Sums:
     def conjugate(self) -> bool:
         return self.like.likelihood.conjugate
 
-    def begun(
-        self, start: KnownFunctions | None, candidates: Candidates
-    ) -> KnownFunctions | None:
-        """What is known, or the share of its weights at which all rows are most likely.
+    def at_mode_of_all(self, model: FittedModel) -> FittedModel:
+        """The model of some rows, its weights those that all rows ask for.
 
-        The model of few rows that could be told apart may be sure of what is wrong.
+        A model of few rows that can be told apart may be sure of what is wrong.
         """
-        weights = self._weights(start, candidates.basis)
-        active = np.flatnonzero(weights.any(axis=0))
-        if start is None or self.conjugate or not len(active):
-            return start
-        tried = np.array(_TUNED.shares)[:, None, None] * weights[:, active]
-        sums = self._triangles(candidates.basis.subset(active), tried)
-        best = int(np.argmax(sums.log_densities))
-        return start if best == 0 else _Share(start, _TUNED.shares[best])
+        if self.conjugate or not len(model.basis):
+            return model
+        return self._at_mode(model, None, _TUNED.near)
 
-    def gaining(
-        self, candidates: Candidates, start: KnownFunctions | None
-    ) -> Candidates:
+    def gaining(self, candidates: Candidates, model: FittedModel) -> Candidates:
         """The functions of a model and those that gain beside it, with less noise."""
-        basis, promise = candidates.basis, SearchSettings().promise
-        begin = None if start is None else start.beginning(basis)
-        if begin is None or not np.isfinite(begin.precision).any():
-            return candidates
+        tuned, basis = SearchSettings(), candidates.basis
+        begin = model.beginning(basis)
         alpha = np.atleast_2d(begin.precision).min(axis=0)
         active = np.flatnonzero(np.isfinite(alpha))
-        likelihood = getattr(start, "fit", self.like).likelihood
-        at = likelihood, begin.weights, active
-        sums = inner_products(self.parts, basis, *at)
+        if not len(active):
+            return candidates
+        likelihood = model.fit.likelihood
+        sums = inner_products(self.parts, basis, likelihood, begin.weights, active)
         one = self.like.targets[:1], self.like.targets[:1], np.ones(1)
         noise = likelihood.pseudo_observations(*one).noise_precision
-        cooler = SearchSettings().temperature * noise
         lengths, products = sums.with_unit_columns(active)
         alpha = alpha[active] / lengths[active] ** 2
-        stays = gains_beside(active, alpha, cooler, products) > promise
+        gain = gains_beside(active, alpha, tuned.temperature * noise, products)
+        stays = gain > tuned.promise
         stays[active] = True
         stays[: basis.bias] = True
         return candidates.subset(np.flatnonzero(stays))
@@ -280,8 +255,8 @@ class _Sums:
         return triangles(self.parts, basis, self.like.likelihood, tried)
 
     def _weights(self, start: KnownFunctions | None, basis: Basis) -> Array:
-        """(outputs, functions), zero where nothing is known."""
-        if start is None:
+        """(outputs, functions), zero where no mode is known."""
+        if not isinstance(start, FittedModel):
             return np.zeros((self.like.targets.shape[1], len(basis)))
         return start.beginning(basis).weights
 
@@ -290,6 +265,9 @@ class _Sums:
     ) -> FittedModel:
         """The model of most evidence of the rows that stand for all."""
         likelihood = self.like.likelihood
+        if self.conjugate and isinstance(start, FittedModel):
+            found = start.fit.likelihood.log_parameters
+            likelihood = likelihood.with_parameters(found)
         problem = sums.problem(likelihood, 0 if candidates.basis.bias else None)
         if self.spec.family.labels is not None:
             # The rows that stand for all have other sizes.
@@ -312,13 +290,13 @@ class _Sums:
     ) -> FittedModel:
         """The same functions and α at their mode, from the weights that are known.
 
-        By Newton's method, until a step promises no more than so many nats.
+        By Newton's method, until a step promises no more than so many nats. The first
+        goes to the weights that were found, which may be the mode of something else.
         """
         alpha = found.posterior.prior_precision
         before, after = self._weights(start, found.basis), found.posterior.mean
         for number in range(_TUNED.steps):
             mode = self._stepped(found.basis, alpha, before, after)
-            # The first is towards the mode of an expansion about another place.
             stays = number > 0 and np.array_equal(mode.weights, before)
             before, after = mode.weights, mode.newton
             if mode.promise < promised or stays or self.spec.deadline.passed:

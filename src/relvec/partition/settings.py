@@ -144,26 +144,15 @@ class SplitMerge(Partition):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Incremental(Partition):
-    """Settings of ``partition="incremental"``, section 4.1.2 of [1]_.
+    """Settings of ``partition="incremental"``, section 4.1.2 of the thesis.
 
     The relevance vectors found so far and the next partition are the set to be fitted
     next. With ``max_seconds`` it ends earlier, with the model of the rows seen by then.
 
     Parameters
     ----------
-    rows : {"auto", "all", "partition"}, default="auto"
+    rows, noise_from, early_stop, polish : object
         As in :class:`SplitMerge`.
-    noise_from : {"all", "partition"}, int or float, default="all"
-        As in :class:`SplitMerge`.
-    early_stop : {"auto", "partition", "set", "never"}, default="auto"
-        As in :class:`SplitMerge`.
-    polish : bool, default=True
-        As in :class:`SplitMerge`.
-
-    References
-    ----------
-    .. [1] D. Ben-Shimon (2006), "Accelerating the relevance vector machine via data
-       partitioning", thesis, Ben-Gurion University of the Negev.
 
     Examples
     --------
@@ -183,7 +172,7 @@ class Incremental(Partition):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class WorkingSet(Partition):
-    """Settings of ``partition="working-set"``, sections 4.1.3 and 5.2.1.3 of [1]_.
+    """Settings of ``partition="working-set"``, thesis 4.1.3 and 5.2.1.3.
 
     The relevance vectors found so far and the rows that they predict worst are the set
     to be fitted next; of classes, rows that are misclassified, in the proportions of
@@ -191,23 +180,12 @@ class WorkingSet(Partition):
 
     Parameters
     ----------
-    rows : {"auto", "all", "partition"}, default="auto"
-        As in :class:`SplitMerge`.
-    noise_from : {"all", "partition"}, int or float, default="all"
-        As in :class:`SplitMerge`.
-    early_stop : {"auto", "partition", "set", "never"}, default="auto"
-        As in :class:`SplitMerge`.
-    polish : bool, default=True
+    rows, noise_from, early_stop, polish : object
         As in :class:`SplitMerge`.
     max_sets : int, optional
         Most sets to be fitted: each takes a pass over all rows. By default as many as
         there are partitions, so that every row has been in one; 50 of rows that are not
         in memory.
-
-    References
-    ----------
-    .. [1] D. Ben-Shimon (2006), "Accelerating the relevance vector machine via data
-       partitioning", thesis, Ben-Gurion University of the Negev.
 
     Examples
     --------
@@ -249,7 +227,7 @@ class Sampled(Partition):
         self, fits: SetFits, parts: Parts, begun: Begun, source: Source
     ) -> LastSet:
         rows, start = source.drawn(fits.size), begun.start or begun.taught
-        return LastSet(rows, start, begun.log_parameters, [])
+        return LastSet(rows, start, begun.log_parameters)
 
 
 _BY_NAME: dict[str, Partition] = {

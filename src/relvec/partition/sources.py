@@ -7,8 +7,8 @@ Only a summary and small results of work on blocks come from rows that are distr
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial, reduce
-from itertools import pairwise
-from typing import Protocol, TypeVar
+from itertools import accumulate, pairwise
+from typing import TypeVar
 
 import numpy as np
 
@@ -56,44 +56,6 @@ _PART_ROWS, _PART_SETS = 2048, 16
 _ROUNDING = 8 * float(np.finfo(float).eps)
 # Working sets, unless their number is given: each takes a pass over all rows.
 _MOST_SETS = 50
-
-
-class Source(Protocol):
-    """All rows, wherever they are."""
-
-    @property
-    def most_sets(self) -> float:
-        """For which it may be asked for all rows again."""
-
-    @property
-    def n_rows(self) -> int:
-        """That count."""
-
-    @property
-    def n_features(self) -> int:
-        """Columns of X."""
-
-    def drawn(self, count: int) -> TrainingSet:
-        """So many rows by chance, in memory."""
-
-    def parts(self, size: int) -> Parts:
-        """All rows, in parts for sets of this size."""
-
-    def check_sets(self, size: int) -> None:
-        """Refuse sets that could not be fitted."""
-
-    def polished(
-        self,
-        spec: Specification,
-        model: FittedModel,
-        rows: TrainingSet,
-        noise: Array,
-        monitor: Monitor,
-    ) -> FittedModel:
-        """The model after a look at all rows and candidates.
-
-        ``rows`` are those that its functions are centred on, and perhaps others.
-        """
 
 
 @dataclass(frozen=True)
@@ -157,7 +119,7 @@ class RowsInMemory:
 
 @dataclass(frozen=True)
 class BlockSummary:
-    """Of one part."""
+    """Of the rows of one block."""
 
     n_rows: int  # those of weight zero included
     n_counted: int
@@ -171,37 +133,36 @@ class BlockSummary:
     def of(cls, classes: bool, numbered: tuple[int, Block]) -> "BlockSummary":
         """Checked, too: what is wrong with a block is told before any fit."""
         number, block = numbered
-        y = targets_of(block)
+        y, weight = targets_of(block), _weights_of(block)
         check_magnitude(block.X)
-        weight = np.ones(len(block.X)) if block.weight is None else block.weight
-        counted = int(np.count_nonzero(weight))
         values, labels, counts = Spread(), None, None
         if classes:
-            labels, counts = _labels(y[weight > 0], number)
+            if y.dtype.kind == "f" and not np.all(y == np.round(y)):
+                raise ValueError(
+                    f"block {number + 1}: the targets are numbers with fractions, and "
+                    "classes are not; use RVR for them, or round them"
+                )
+            labels, counts = np.unique(y[weight > 0], return_counts=True)
         elif len(y):
             values = Spread.of(as_floats("y", y, 1)[:, None], weight)
         spread = Spread.of(block.X, weight) if len(block.X) else Spread()
+        counted = int(np.count_nonzero(weight))
         return cls(len(y), counted, spread, values, labels, counts, y[:1])
-
-
-def _labels(y: AnyArray, number: int) -> tuple[AnyArray, AnyArray]:
-    if y.dtype.kind == "f" and not np.all(y == np.round(y)):
-        raise ValueError(
-            f"block {number + 1}: the targets are numbers with fractions, and classes "
-            "are not; use RVR for them, or round them"
-        )
-    return np.unique(y, return_counts=True)
 
 
 @dataclass(frozen=True)
 class DatasetSummary:
-    """Of all rows."""
+    """Of all rows, from a first pass over the blocks."""
 
     parts: tuple[BlockSummary, ...]
+    n_rows: int  # those of weight zero included
+    n_counted: int
+    spread: Spread  # of X
+    targets: Spread  # where they are numbers
 
     @classmethod
     def of(cls, blocks: RowBlocks, *, classes: bool) -> "DatasetSummary":
-        """One pass over the blocks."""
+        """Also refuses blocks that cannot be fitted."""
         if not blocks.repeatable:
             raise ValueError(
                 "fit goes over the rows several times, and these blocks can be read "
@@ -209,38 +170,23 @@ class DatasetSummary:
                 "a fresh iterator"
             )
         work: Callable[..., BlockSummary] = partial(BlockSummary.of, classes)
-        found = cls(tuple(each_block(blocks, work)))
-        found.check_kinds()
-        if found.n_counted == 0:
+        parts, kind = tuple(each_block(blocks, work)), None
+        for number, part in enumerate(parts):
+            if part.n_rows:
+                kind = same_kind(kind, part.target, f"block {number + 1}")
+        n_counted = sum(part.n_counted for part in parts)
+        if n_counted == 0:
             raise ValueError("the blocks hold no rows of positive weight")
-        found.spread.check_span()
-        return found
+        spread = reduce(Spread.joined, (part.spread for part in parts))
+        targets = reduce(Spread.joined, (part.targets for part in parts))
+        spread.check_span()
+        n_rows = sum(part.n_rows for part in parts)
+        return cls(parts, n_rows, n_counted, spread, targets)
 
     @property
-    def starts(self) -> tuple[int, ...]:
-        """The number of the first row of every part."""
-        ends = np.cumsum([0, *(part.n_rows for part in self.parts[:-1])])
-        return tuple(int(end) for end in ends)
-
-    @property
-    def n_rows(self) -> int:
-        """Those of weight zero included."""
-        return sum(part.n_rows for part in self.parts)
-
-    @property
-    def n_counted(self) -> int:
-        """Rows of positive weight."""
-        return sum(part.n_counted for part in self.parts)
-
-    @property
-    def spread(self) -> Spread:
-        """Of X."""
-        return reduce(Spread.joined, (part.spread for part in self.parts))
-
-    @property
-    def targets(self) -> Spread:
-        """Of targets that are numbers."""
-        return reduce(Spread.joined, (part.targets for part in self.parts))
+    def starts(self) -> list[int]:
+        """The number of the first row of every block."""
+        return list(accumulate((part.n_rows for part in self.parts[:-1]), initial=0))
 
     @property
     def labels(self) -> AnyArray:
@@ -248,12 +194,9 @@ class DatasetSummary:
         found = [part.labels for part in self.parts if part.labels is not None]
         return np.unique(np.concatenate([one for one in found if len(one)]))
 
-    def check_kinds(self) -> None:
-        """Refuse targets that are text here and numbers there."""
-        kind = None
-        for number, part in enumerate(self.parts):
-            if part.n_rows:
-                kind = same_kind(kind, part.target, f"block {number + 1}")
+
+def _weights_of(block: Block) -> Array:
+    return np.ones(len(block.X)) if block.weight is None else block.weight
 
 
 @dataclass(frozen=True)
@@ -270,8 +213,7 @@ class Encoding:
     def __call__(self, item: tuple[int, Block]) -> TrainingSet:
         """Of the number of a block's first row, and the block."""
         start, block = item
-        X, y = block.X, targets_of(block)
-        weight = np.ones(len(X)) if block.weight is None else block.weight
+        X, y, weight = block.X, targets_of(block), _weights_of(block)
         counted = np.flatnonzero(weight)
         if len(counted) < len(X):
             X, y, weight = X[counted], y[counted], weight[counted]
@@ -294,11 +236,11 @@ class InBlocks:
 
     blocks: RowBlocks
     encoding: Encoding
-    starts: tuple[int, ...]  # number of the first row of every block
+    starts: list[int]  # number of the first row of every block
 
     def each(self, work: Callable[[TrainingSet], Result]) -> Iterator[Result]:
-        work_on = partial(_encoded, self.encoding, work)
-        return each_block(self.blocks, work_on, self.starts)
+        on_block = partial(_on_block, self.encoding, work)
+        return each_block(self.blocks, on_block, self.starts)
 
     def fold(
         self,
@@ -310,7 +252,7 @@ class InBlocks:
         return fold_blocks(self.blocks, onwards, state, self.starts, stop)
 
 
-def _encoded(
+def _on_block(
     encoding: Encoding, work: Callable[[TrainingSet], Result], item: tuple[int, Block]
 ) -> Result:
     return alone(work, encoding(item))
@@ -322,7 +264,7 @@ def _onwards(
     state: State,
     item: tuple[int, Block],
 ) -> State:
-    return _encoded(encoding, partial(work, state), item)
+    return _on_block(encoding, partial(work, state), item)
 
 
 @dataclass(frozen=True)
@@ -455,3 +397,6 @@ def _drawn(
 def _at(encoding: Encoding, item: tuple[tuple[int, Indices], Block]) -> TrainingSet:
     (start, places), block = item
     return encoding((start, block)).subset(places)
+
+
+Source = RowsInMemory | DistributedRows

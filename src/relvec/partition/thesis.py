@@ -58,6 +58,30 @@ class SetModel:
 
 
 @dataclass(frozen=True)
+class LastSet:
+    """The set that is to be fitted next; in the end, the one that gives the result."""
+
+    rows: TrainingSet
+    start: KnownFunctions | None
+    log_parameters: Array
+    records: list[tuple[int, int]] = field(default_factory=list)  # of earlier sets
+    cut_short: bool = False  # whether time was over before all rows were seen
+
+    def after(self, found: SetModel, fresh: TrainingSet) -> "LastSet":
+        """What is left of this set, and other rows."""
+        rows, records = found.rows.joined(fresh), [*self.records, found.record]
+        return LastSet(rows, found.model, found.log_parameters, records)
+
+    @classmethod
+    def of(cls, sets: Sequence[SetModel]) -> "LastSet":
+        """What is left of several sets; of the first if none has vectors."""
+        sets = [one for one in sets if len(one.rows)] or sets[:1]
+        rows = sets[0].rows.joined(*(one.rows for one in sets[1:]))
+        noise = np.mean([one.log_parameters for one in sets], axis=0)
+        return cls(rows, OfSeveral(tuple(one.model for one in sets)), noise)
+
+
+@dataclass(frozen=True)
 class OfSeveral:
     """What the fit of a merged set begins with."""
 
@@ -69,9 +93,29 @@ class OfSeveral:
         precision = found[0].precision
         for other in found[1:]:
             precision = np.where(np.isnan(precision), other.precision, precision)
-        # Every one of the models explains all there is to explain.
+        # Each of the models explains all there is to explain.
         weights = np.mean([one.weights for one in found], axis=0)
         return Beginning(precision, weights, found[0].labels)
+
+
+@dataclass(frozen=True)
+class Begun:
+    """What sets begin with."""
+
+    log_parameters: Array
+    start: KnownFunctions | None
+    until: Deadline  # no further set is begun after it
+    around: Parts | None  # rows for sets of which it is not known where they are from
+    taught: KnownFunctions | None = None  # the model by which the kernel was learned
+
+    @property
+    def sent(self) -> "Begun":
+        """Without what no worker needs."""
+        return replace(self, around=None, taught=None)
+
+    def first(self, rows: TrainingSet, *, cut_short: bool = False) -> LastSet:
+        """The first set."""
+        return LastSet(rows, self.start, self.log_parameters, cut_short=cut_short)
 
 
 @dataclass(frozen=True)
@@ -156,14 +200,13 @@ class SetFits:
         fit = _Fit(self.spec, start, monitor, turns=15, moved=0.01)
         return self._by(fit, rows, around, log_parameters)
 
-    def merged(self, pair: tuple[SetModel, ...], around: Parts | None) -> SetModel:
-        """Of the rows that several sets are left with."""
-        pair = with_vectors(pair)
-        if len(pair) == 1:
-            return pair[0]
-        rows, begin = united(pair)
-        noise = np.mean([one.log_parameters for one in pair], axis=0)
-        return self.fitted(rows, around, noise, start=begin)
+    def merged(self, pair: Sequence[SetModel], around: Parts | None) -> SetModel:
+        """Of the rows that two sets are left with; or the only one that has any."""
+        some = [one for one in pair if len(one.rows)] or pair[:1]
+        if len(some) == 1:
+            return some[0]
+        one = LastSet.of(some)
+        return self.fitted(one.rows, around, one.log_parameters, start=one.start)
 
     def partitions(self, part: TrainingSet) -> Iterator[TrainingSet]:
         """Sets of rows, dealt by chance."""
@@ -202,17 +245,6 @@ class SetFits:
         return replace(self.spec, solver=self.spec.solver.stopping_at(half))
 
 
-def with_vectors(sets: tuple[SetModel, ...]) -> tuple[SetModel, ...]:
-    """Those that are left with some; the first if none is."""
-    return tuple(one for one in sets if len(one.rows)) or sets[:1]
-
-
-def united(sets: tuple[SetModel, ...]) -> tuple[TrainingSet, KnownFunctions]:
-    """The rows of several sets as one, and what its fit begins with."""
-    rows = sets[0].rows.joined(*(one.rows for one in sets[1:]))
-    return rows, OfSeveral(tuple(one.model for one in sets))
-
-
 def noise_of_all(
     around: Parts, model: FittedModel, likelihood: Likelihood
 ) -> Likelihood:
@@ -230,48 +262,6 @@ def _errors(
     return likelihood.sufficient_statistics(part.targets, eta, part.weight)
 
 
-Record = tuple[int, int]  # rows of a set, vectors that it was left with
-
-
-@dataclass(frozen=True)
-class Begun:
-    """What sets begin with."""
-
-    log_parameters: Array
-    start: KnownFunctions | None
-    until: Deadline  # no further set is begun after it
-    around: Parts | None  # rows for sets of which it is not known where they are from
-    taught: KnownFunctions | None = None  # the model by which the kernel was learned
-
-
-@dataclass(frozen=True)
-class LastSet:
-    """The set whose model is the result, before it is fitted."""
-
-    rows: TrainingSet
-    start: KnownFunctions | None
-    log_parameters: Array
-    records: list[Record]
-    cut_short: bool = False  # whether time was over before all rows were seen
-
-
-@dataclass(frozen=True)
-class _Stage:
-    """Sets that are left of some, and what they were."""
-
-    sets: list[SetModel] = field(default_factory=list)
-    records: list[Record] = field(default_factory=list)
-
-    def merged(
-        self, merge: Callable[[Iterable[tuple[SetModel, ...]]], Iterable[SetModel]]
-    ) -> "_Stage":
-        """Two at a time; the last of an odd number waits for the next stage."""
-        pairs = [tuple(self.sets[k : k + 2]) for k in range(0, len(self.sets), 2)]
-        sets = list(merge(pairs))
-        met = [one.record for one, pair in zip(sets, pairs, strict=True) if pair[1:]]
-        return _Stage(sets, self.records + met)
-
-
 def split_and_merge(
     fits: SetFits,
     parts: Parts,
@@ -285,57 +275,52 @@ def split_and_merge(
     ``first`` is the set of which there will be a model even if there is no time.
     """
     stage, cut_short = _Stage(), False
-    sent = replace(begun, around=None, taught=None)
-    for found in parts.each(partial(_of_part, fits, sent, pairwise)):
+    for found in parts.each(partial(_of_part, fits, begun.sent, pairwise)):
         stage = _Stage(stage.sets + found.sets, stage.records + found.records)
-        if begun.until.passed:
-            cut_short = True
+        cut_short = begun.until.passed
+        if cut_short:
             break
     if not stage.sets:
-        return LastSet(first, begun.start, begun.log_parameters, [], cut_short=True)
+        return begun.first(first, cut_short=True)
     if pairwise:
         merge = partial(engine().map, partial(fits.merged, around=begun.around))
         while len(stage.sets) > 2 and not begun.until.passed:
             stage = stage.merged(merge)
-    sets = with_vectors(tuple(stage.sets))
-    rows, start = united(sets)
-    noise = np.mean([one.log_parameters for one in sets], axis=0)
-    return LastSet(rows, start, noise, stage.records, cut_short)
+    last = LastSet.of(stage.sets)
+    return replace(last, records=stage.records, cut_short=cut_short)
+
+
+@dataclass(frozen=True)
+class _Stage:
+    """Sets that are left of some, and what they were."""
+
+    sets: list[SetModel] = field(default_factory=list)
+    records: list[tuple[int, int]] = field(default_factory=list)
+
+    def merged(
+        self, merge: Callable[[Iterable[list[SetModel]]], Iterable[SetModel]]
+    ) -> "_Stage":
+        """Two at a time; the last of an odd number waits for the next stage."""
+        pairs = [self.sets[k : k + 2] for k in range(0, len(self.sets), 2)]
+        sets = list(merge(pairs))
+        met = [one.record for one, pair in zip(sets, pairs, strict=True) if pair[1:]]
+        return _Stage(sets, self.records + met)
 
 
 def _of_part(fits: SetFits, begun: Begun, pairwise: bool, part: TrainingSet) -> _Stage:
     """Of one part all sets, or the two that they were merged into."""
     if not len(part):
         return _Stage()
-    around = fits.around(part)
+    around, noise = fits.around(part), begun.log_parameters
     sets: list[SetModel] = []
     for one in fits.partitions(part):
         if sets and begun.until.passed:
             break
-        noise = begun.log_parameters
         sets.append(fits.fitted(one, around, noise, start=begun.start))
     stage = _Stage(sets, [one.record for one in sets])
     while pairwise and len(stage.sets) > 2:
         stage = stage.merged(partial(map, partial(fits.merged, around=around)))
     return stage
-
-
-@dataclass(frozen=True)
-class _Increment:
-    """The set to be fitted next: what was found, and rows not yet looked at."""
-
-    found: SetModel | None = None
-    waiting: TrainingSet | None = None
-    records: tuple[Record, ...] = ()
-
-    def set_for(self, begun: Begun) -> LastSet:
-        """With what its fit begins with."""
-        assert self.waiting is not None
-        rows, noise, start = self.waiting, begun.log_parameters, begun.start
-        if self.found is not None:
-            rows = rows.joined(self.found.rows)
-            noise, start = self.found.log_parameters, self.found.model
-        return LastSet(rows, start, noise, list(self.records))
 
 
 def incremental(
@@ -345,30 +330,29 @@ def incremental(
 
     ``first`` is the set of which there will be a model even if there is no time.
     """
-    work = partial(_with_part, fits, replace(begun, around=None, taught=None))
-    state = parts.fold(work, _Increment(), lambda: begun.until.passed)
-    if state.waiting is None:
-        return LastSet(first, begun.start, begun.log_parameters, [], cut_short=True)
-    last = state.set_for(begun)
+    work = partial(_with_part, fits, begun.sent)
+    none: LastSet | None = None
+    last = parts.fold(work, none, lambda: begun.until.passed)
+    if last is None:
+        return begun.first(first, cut_short=True)
     return replace(last, cut_short=begun.until.passed)
 
 
 def _with_part(
-    fits: SetFits, begun: Begun, state: _Increment, part: TrainingSet
-) -> _Increment:
-    if not len(part) or begun.until.passed:
-        return state
+    fits: SetFits, begun: Begun, last: LastSet | None, part: TrainingSet
+) -> LastSet | None:
+    if not len(part):
+        return last
     around = fits.around(part)
     for one in fits.partitions(part):
-        if state.waiting is not None:
-            if begun.until.passed:
-                break
-            now = state.set_for(begun)
-            found = fits.fitted(now.rows, around, now.log_parameters, start=now.start)
-            records = (*state.records, found.record)
-            state = _Increment(found, None, records)
-        state = replace(state, waiting=one)
-    return state
+        if begun.until.passed:
+            break
+        if last is None:
+            last = begun.first(one)
+            continue
+        found = fits.fitted(last.rows, around, last.log_parameters, start=last.start)
+        last = last.after(found, one)
+    return last
 
 
 def working_set(
@@ -381,20 +365,18 @@ def working_set(
 ) -> LastSet:
     """What is found so far and the rows that it predicts worst are the next set."""
     strata = Strata.of(parts, by_class=fits.spec.family.labels is not None)
-    state = LastSet(first, begun.start, begun.log_parameters, [])
-    used = first.rows.indices
-    while len(state.records) + 1 < max_sets and not begun.until.passed:
-        found = fits.fitted(
-            state.rows, begun.around, state.log_parameters, start=state.start
-        )
+    last, used = begun.first(first), first.rows.indices
+    while len(last.records) + 1 < max_sets:
+        if begun.until.passed:
+            return replace(last, cut_short=True)
+        given = last.rows, begun.around, last.log_parameters
+        found = fits.fitted(*given, start=last.start)
         fresh = worst_rows(parts, strata, found.model, fits.size, used)
         if not len(fresh):
-            return replace(state, cut_short=False)
+            break
         used = np.concatenate([used, fresh.rows.indices])
-        records = [*state.records, found.record]
-        rows = found.rows.joined(fresh)
-        state = LastSet(rows, found.model, found.log_parameters, records)
-    return replace(state, cut_short=begun.until.passed)
+        last = last.after(found, fresh)
+    return last
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,6 @@
 """Keeping fitted estimators and pipelines in model files."""
 
-from relvec.persistence.files import load, save, self_test_error
-from relvec.persistence.prepared import prepare
+from relvec.persistence.files import load, prepare, save, self_test_error
 
 __all__ = ["load", "save", "self_test_error"]
 

@@ -1,12 +1,14 @@
-"""Estimators as a model file has them: parameters and the fitted model."""
+"""Estimators and scikit-learn kernels in a model file."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+from sklearn.gaussian_process import kernels as processes
 from sklearn.utils.validation import check_is_fitted
 
 from relvec.estimators import LSSVC, LSSVR, RVC, RVR
+from relvec.estimators.kernels import Pairwise
 from relvec.lssvm import LeastSquaresModel, RealTargets, SignedClasses
 from relvec.model_file import (
     Kind,
@@ -17,10 +19,73 @@ from relvec.model_file import (
     checked_pairwise,
 )
 from relvec.modelling import FittedModel, IndependentModel, PairwiseModel
-from relvec.persistence.params import check_names
+from relvec.persistence.transformers import check_names
+
+_LEAVES: tuple[Any, ...] = (
+    processes.RBF,
+    processes.Matern,
+    processes.RationalQuadratic,
+    processes.ExpSineSquared,
+    processes.DotProduct,
+    processes.ConstantKernel,
+    processes.WhiteKernel,
+)
+_NODES: tuple[Any, ...] = (
+    processes.Sum,
+    processes.Product,
+    processes.Exponentiation,
+)
+
+
+def _of_process(cls: Any) -> Kind:
+    """Save a kernel of Gaussian processes by its parameters."""
+    names = {
+        processes.Sum: ["k1", "k2"],
+        processes.Product: ["k1", "k2"],
+        processes.Exponentiation: ["kernel", "exponent"],
+    }.get(cls) or cls().get_params()
+
+    def make(**given: Any) -> Any:
+        for name, value in given.items():
+            _check(name, value)
+        return cls(**given)
+
+    name = f"sklearn.{cls.__name__}"
+    return Kind.of_attributes(name, cls, names, make=make, kernel=True)
+
+
+def _check(name: str, value: Any) -> None:
+    """Require a kernel, bounds, or non-negative numbers."""
+    if name in {"kernel", "k1", "k2"}:
+        fits = type(value) in (*_LEAVES, *_NODES)
+    elif name.endswith("_bounds"):
+        fits = (
+            value == "fixed" if isinstance(value, str) else np.shape(value)[-1:] == (2,)
+        )
+    else:
+        numbers = np.asarray(value)
+        fits = numbers.dtype.kind in "fi" and numbers.ndim <= 1
+        # Only the constant of a linear kernel may be zero.
+        fits = fits and bool(np.all(numbers >= 0)) and numbers.size > 0
+    if not fits:
+        raise ModelFileError(f"{name} of a kernel is not as it should be")
+
+
+def _pairwise(name: Any, gamma: Any) -> Pairwise:
+    if name not in ("chi2", "additive_chi2", "cosine") or not gamma > 0:
+        raise ModelFileError("a pairwise kernel is not as it should be")
+    return Pairwise(name, float(gamma))
+
+
+def kernel_kinds() -> list[Kind]:
+    """Kinds of all kernels that are scikit-learn's."""
+    fields = ("name", "gamma")
+    pairwise = Kind.of_attributes("kernel.Pairwise", Pairwise, fields, make=_pairwise)
+    return [pairwise, *(_of_process(cls) for cls in (*_LEAVES, *_NODES))]
+
 
 _CENTRES = ("candidates", "landmarks")  # parameters that may be tables
-# Those that files of earlier versions lack, as what they hold was made then.
+# Parameters that old files lack, with the values they had implicitly.
 _LATER: dict[str, Any] = {
     "uncertainty": "plain",
     "class_weight": None,
@@ -57,12 +122,12 @@ _CHECKS: dict[Any, Callable[[Any], Any]] = {
 
 
 def estimator_kinds() -> list[Kind]:
-    """Of all of relvec's."""
+    """Kinds of all estimators of relvec."""
     return [_kind(cls, checked) for cls, checked in _CHECKS.items()]
 
 
 def is_estimator(value: Any) -> bool:
-    """Whether it is one of relvec's own, and no class derived from it."""
+    """Whether a value is an estimator of relvec, not of a derived class."""
     return type(value) in _CHECKS
 
 
@@ -75,15 +140,11 @@ def _kind(cls: Any, checked: Callable[[Any], Any]) -> Kind:
         _check_seed(params["random_state"])
         for name in _CENTRES:
             if name in params:
-                _check_centres(name, params[name], _n_features(found))
+                _check_centres(name, params[name], int(found.features.number))
         return cls(**params).restored(found)
 
     name = f"estimator.{cls.__name__}"
-    return Kind(name, cls, ("params", "model"), frozenset(), _taken, make)
-
-
-def _n_features(model: Any) -> int:
-    return int(model.features.number)
+    return Kind(name, cls, ("params", "model"), _taken, make)
 
 
 def _check_seed(value: Any) -> None:
@@ -93,7 +154,7 @@ def _check_seed(value: Any) -> None:
 
 
 def _check_centres(name: str, value: Any, n_features: int) -> None:
-    """A rule by name or number, or a table of numbers."""
+    """Require a rule by name or number, or a table of numbers."""
     if type(value) in (str, int):
         return  # as the estimator will see
     table = isinstance(value, np.ndarray) and value.dtype.kind in "biuf"
@@ -115,7 +176,7 @@ def _taken(estimator: Any) -> Mapping[str, Any]:
 
 
 def _kept(name: str, value: Any) -> Any:
-    """A parameter; of a generator of random numbers nothing is kept."""
+    """Return a parameter; random generators are not saved."""
     if name == "random_state" and (hasattr(value, "normal") or value is np.random):
         return None
     if name in _CENTRES and hasattr(value, "__len__") and not isinstance(value, str):

@@ -1,14 +1,21 @@
-"""Models to files and back."""
+"""Save fitted estimators and pipelines to model files, and load them."""
 
 import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 import sklearn
+from scipy.stats import qmc
+from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 import relvec
+from relvec.linalg import single_threaded
 from relvec.model_file import (
     CODEC,
     ModelFileError,
@@ -19,9 +26,7 @@ from relvec.model_file import (
     unpacked,
     write_whole,
 )
-from relvec.persistence.estimators import estimator_kinds, is_estimator
-from relvec.persistence.kernels import kernel_kinds
-from relvec.persistence.later import finished
+from relvec.persistence.estimators import estimator_kinds, is_estimator, kernel_kinds
 from relvec.persistence.pipelines import pipeline_kinds
 from relvec.persistence.self_test import (
     check_errors,
@@ -29,8 +34,40 @@ from relvec.persistence.self_test import (
     final_model,
     self_test,
 )
-from relvec.persistence.threads import one_at_a_time
-from relvec.persistence.transformers import transformer_kinds
+from relvec.persistence.transformers import finished, transformer_kinds
+
+_TURN = threading.RLock()
+
+
+@contextmanager
+def one_at_a_time() -> Iterator[None]:
+    """Let one thread at a time save or load.
+
+    scikit-learn changes the warning filters while it checks a table and then restores
+    what it found, which may be the changes of another thread.
+    """
+    with _TURN:
+        yield
+
+
+# A child must not wait for a thread that it does not have.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_TURN.acquire,
+        after_in_parent=_TURN.release,
+        after_in_child=_TURN.release,
+    )
+
+
+def prepare() -> None:
+    """Trigger the lazy imports of libraries, so that loading a file imports nothing."""
+    with single_threaded():  # looks for the libraries of linear algebra
+        qmc.Sobol(1, scramble=False)  # reads a table of numbers
+    table = np.array([[0.0, "a"], [1.0, "b"]], dtype=object)
+    columns = [("one", StandardScaler(), [0]), ("other", OneHotEncoder(), [1])]
+    # Versions that use narwhals look for its extensions.
+    ColumnTransformer(columns).fit_transform(table)
+
 
 _CODEC = CODEC.joined(
     [*kernel_kinds(), *estimator_kinds(), *transformer_kinds(), *pipeline_kinds()]
@@ -39,9 +76,9 @@ _SECTIONS = ("written_by", "summary", "estimator", "self_test")
 
 
 def save(model: Any, path: Path) -> None:
-    """Keep a fitted model in a file of strict JSON, which :func:`relvec.load` reads.
+    """Save a fitted model as strict JSON, which :func:`relvec.load` reads.
 
-    The file appears at once and as a whole, however the program ends.
+    The file is written as a whole or not at all, even if the program is interrupted.
 
     Parameters
     ----------
@@ -49,12 +86,12 @@ def save(model: Any, path: Path) -> None:
         A fitted estimator, or a pipeline of scalers, encoders, imputers and column
         transformers of scikit-learn that ends with one.
     path : str or path
-        Where; a file that is there is replaced.
+        The file to write; an existing file is replaced.
 
     Raises
     ------
     ModelFileError
-        If something of the model has no place in such a file, a kernel that is a
+        If a part of the model cannot be saved in such a file, a kernel that is a
         function of yours for instance; the text says what to do.
 
     Examples
@@ -73,16 +110,16 @@ def save(model: Any, path: Path) -> None:
     """
     with one_at_a_time():
         text = as_file(model)
-        of_file(text)  # what could not be loaded is not written
+        of_file(text)  # write only what can be loaded
     write_whole(path, text)
 
 
 def load(path: Path) -> Any:
-    """The fitted model that a file holds, ready to predict.
+    """Load a fitted model from a file.
 
-    Nothing in the file is executed. A file that is damaged, or not as it should be, is
-    refused, and so is one whose model says something else than it did when it was
-    written. Digest and checks are against accidents: they do not tell who wrote a file.
+    Nothing in the file is executed. A damaged or malformed file is refused, and so is a
+    file whose model predicts something else than when it was written. The digest and
+    the checks protect against accidents; they do not show who wrote a file.
 
     Parameters
     ----------
@@ -93,7 +130,8 @@ def load(path: Path) -> Any:
     Returns
     -------
     RVR, RVC, LSSVR, LSSVC or Pipeline
-        With all fitted attributes, except what ``partial_fit`` needs to go on.
+        The model with all fitted attributes, except those that ``partial_fit`` needs
+        to continue.
 
     Raises
     ------
@@ -122,11 +160,11 @@ def load(path: Path) -> Any:
 
 
 def as_file(model: Any) -> bytes:
-    """The text of a model file."""
+    """Return the bytes of a model file."""
     last = _last_step(model) if isinstance(model, Pipeline) else model
     if not is_estimator(last):
         raise ModelFileError(
-            f"{type(last).__name__} has no place in a model file, which holds RVR, "
+            f"{type(last).__name__} cannot be saved in a model file, which holds RVR, "
             "RVC, LSSVR, LSSVC and pipelines that end with one: keep it by joblib.dump"
         )
     check_is_fitted(last)
@@ -148,7 +186,7 @@ def as_file(model: Any) -> bytes:
 
 
 def _last_step(pipeline: Pipeline) -> Any:
-    """What it ends with, behind steps that are fitted."""
+    """Return the last step of a pipeline, after checking that all steps are fitted."""
     if not pipeline.steps:
         raise ModelFileError("a pipeline has no steps: it must end with an estimator")
     *before, last = (step for _, step in pipeline.steps)
@@ -160,16 +198,17 @@ def _last_step(pipeline: Pipeline) -> Any:
 
 
 def of_file(text: bytes) -> Any:
-    """The model of such a text; or refuse."""
+    """Return the model of these bytes, or refuse them."""
     model, found = _tried(text)
     check_errors(found)
     return finished(model)
 
 
 def self_test_error(path: Path) -> float:
-    """The largest error of the model of a file on the rows that the file has.
+    """Largest error of a file's model on the rows in the file.
 
-    It is relative to the largest value of an output, and not limited as for ``load``.
+    It is relative to the largest value of an output, and any size is accepted, unlike
+    in ``load``.
     """
     try:
         return max(_tried(read_limited(path))[1].values())
@@ -178,7 +217,7 @@ def self_test_error(path: Path) -> float:
 
 
 def _tried(text: bytes) -> tuple[Any, dict[str, float]]:
-    """The model, and its errors on the rows of the file."""
+    """Decode the model and compute its errors on the rows of the file."""
     content = unpacked(text)
     if tuple(content) != _SECTIONS or not all(
         isinstance(each, dict) for each in content.values()
@@ -187,7 +226,7 @@ def _tried(text: bytes) -> tuple[Any, dict[str, float]]:
     if content["self_test"].keys() != {"rows", "expected"}:
         raise ModelFileError("its self-test has others than rows and what is expected")
     names, values = zip(*content["self_test"].items(), strict=True)
-    # At once, since what a file may take is counted for all of it.
+    # Decode all at once, since limits apply to the whole file.
     with one_at_a_time():
         model, *decoded = _CODEC.decoded([content["estimator"], *values])
         return model, _errors(model, dict(zip(names, decoded, strict=True)))
@@ -206,7 +245,7 @@ def _errors(model: Any, test: dict[str, Any]) -> dict[str, float]:
 
 
 def _summary(estimator: Any) -> dict[str, Any]:
-    """What a reader would like to know of the fit; nothing is made of it."""
+    """What a reader may want to know about the fit; nothing is restored from it."""
     model = final_model(estimator)
     status, evidence = estimator.status_, float(estimator.log_evidence_)
     seconds = getattr(estimator, "history_", {}).get("seconds", [])

@@ -1,4 +1,4 @@
-"""Pipelines and transformers of columns as a model file has them."""
+"""Pipelines and column transformers in a model file."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,9 +9,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
 from relvec.model_file import Kind, ModelFileError
-from relvec.persistence.later import set_later
-from relvec.persistence.params import check_params
-from relvec.persistence.raw_rows import (
+from relvec.persistence.self_test import (
     column_numbers,
     in_numbers,
     inputs_of,
@@ -20,8 +18,10 @@ from relvec.persistence.raw_rows import (
 from relvec.persistence.transformers import (
     check_features,
     check_output,
+    check_params,
     common_fields,
     note_names,
+    set_later,
 )
 
 _WORDS = ("passthrough", "drop")
@@ -29,14 +29,13 @@ _MOST_PARTS = 500
 
 
 def pipeline_kinds() -> list[Kind]:
-    """Of what is made of other transformers."""
+    """Kinds of transformers that contain others."""
     columns = ("params", "n_features", "names", "parts", "rest", "sparse", "row")
     return [
         Kind(
             "sklearn.Pipeline",
             Pipeline,
             ("steps",),
-            frozenset(),
             _steps,
             _pipeline,
             costly=True,
@@ -45,7 +44,6 @@ def pipeline_kinds() -> list[Kind]:
             "sklearn.ColumnTransformer",
             ColumnTransformer,
             columns,
-            frozenset(),
             _columns,
             _column_transformer,
             costly=True,
@@ -54,7 +52,7 @@ def pipeline_kinds() -> list[Kind]:
 
 
 def _steps(pipeline: Any) -> Mapping[str, Any]:
-    """Where results are cached is not kept, nor what is told meanwhile."""
+    """Omit the cache and verbosity."""
     for _, step in pipeline.steps:
         check_output(step)
     return {"steps": [[name, step] for name, step in pipeline.steps]}
@@ -68,7 +66,7 @@ def _pipeline(steps: Any) -> Pipeline:
         raise ModelFileError("two steps of a pipeline have the same name")
     for _, step in named[:-1]:
         if not (_transforms(step) or _is_passed(step)):
-            raise ModelFileError("a step of a pipeline is no transformer")
+            raise ModelFileError("a step of a pipeline is not a transformer")
     return Pipeline(named)
 
 
@@ -107,9 +105,9 @@ def _columns(transformer: Any) -> Mapping[str, Any]:
 
 
 def _kept(original: Any, fitted: Any, places: list[int]) -> Any:
-    """A word stays one, in whose place scikit-learn has put a transformer.
+    """Keep a string, which scikit-learn replaces by a transformer when it fits.
 
-    One that has no columns was not fitted.
+    A transformer without columns was not fitted.
     """
     if isinstance(original, str):
         return original
@@ -126,7 +124,7 @@ def _column_transformer(
     sparse: Any,
     row: Any,
 ) -> ColumnTransformer:
-    """Fitted to one row, its transformers as they are."""
+    """Fit to one row, with the transformers frozen."""
     check_features(n_features, names)
     check_params(ColumnTransformer, params, n_features)
     if not isinstance(row, np.ndarray) or row.shape != (1, n_features):
@@ -136,7 +134,7 @@ def _column_transformer(
     _check_parts(parts, n_features, names)
     remainder, left = rest
     frozen = [(name, _frozen(one), places) for name, one, _, places in parts]
-    # By this very process, whatever joblib is told elsewhere.
+    # In this process, whatever joblib's settings are.
     own = {**params, "verbose": False, "n_jobs": 1}
     found = ColumnTransformer(frozen, remainder=_frozen(remainder), **own)
     found.fit(row.astype(object))
@@ -161,7 +159,7 @@ def _column_transformer(
 
 
 def _check_parts(parts: Any, n_features: int, names: list[str] | None) -> None:
-    """Columns as they were given must be those that they are."""
+    """Require that the given columns are the selected ones."""
     for name, _, given, places in _several(parts):
         whole = type(places) is list and all(type(one) is int for one in places)
         if type(name) is not str or not whole:
@@ -173,7 +171,7 @@ def _check_parts(parts: Any, n_features: int, names: list[str] | None) -> None:
 def _as_given(
     transformer: ColumnTransformer, parts: list[Any], names: list[str] | None
 ) -> list[Any]:
-    """Transformers with columns by name or number, so that others are refused."""
+    """Restore columns as given, so that other columns are refused."""
     columns = {name: given for name, _, given, _ in parts}
     kinds = {_kind_of(given) for given in columns.values()}
     found = []
@@ -191,7 +189,7 @@ def _as_given(
 
 
 def _kind_of(columns: Any) -> Any:
-    """Whether columns were given by names, flags or numbers."""
+    """Whether columns were given by names, booleans or numbers."""
     if isinstance(columns, slice):
         ends = [end for end in (columns.start, columns.stop) if end is not None]
         return type(ends[0]) if ends else int
@@ -202,8 +200,8 @@ def _kind_of(columns: Any) -> Any:
 def _frozen(one: Any) -> Any:
     if isinstance(one, str):
         if one not in _WORDS:
-            raise ModelFileError(f"{one!r} is no transformer")
+            raise ModelFileError(f"{one!r} is not a transformer")
         return one
     if not _transforms(one):
-        raise ModelFileError("a part of columns is no transformer")
+        raise ModelFileError("a part of columns is not a transformer")
     return FrozenEstimator(one)

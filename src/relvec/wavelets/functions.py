@@ -1,10 +1,10 @@
 """Wavelets on the unit interval, at any points.
 
 Given the filter h of a wavelet with N vanishing moments, the scaling function φ solves
-φ(x) = √2 Σ h_k φ(2x − k), and the wavelet is ψ(x) = √2 Σ g_k φ(2x − k). Found are the
-values of 2^(j/2) ψ(2^j x − k), not interpolated but to machine precision: the finest
-scaling functions by a product of matrices over the binary digits of x, whatever is
-coarser from them by the two equations, which are PyWavelets' discrete transform.
+φ(x) = √2 Σ h_k φ(2x − k), and the wavelet is ψ(x) = √2 Σ g_k φ(2x − k). The values of
+2^(j/2) ψ(2^j x − k) are computed to machine precision, without interpolation: those of
+the finest scaling functions by a product of matrices over the binary digits of x, and
+coarser ones by the two equations, which are PyWavelets' discrete transform.
 
 See I. Daubechies and J. C. Lagarias (1992), "Two-scale difference equations II", SIAM
 Journal on Mathematical Analysis 23, 1031-1079, and for the polynomials H.-S. Oh,
@@ -12,24 +12,49 @@ P. Naveau and G. Lee (2001), "Polynomial boundary treatment for wavelet regressi
 Biometrika 88, 291-298.
 """
 
+from typing import Any
+
 import numpy as np
+from scipy.linalg import hankel, toeplitz
 
+from relvec.parameters import optional_module
 from relvec.typing import Array
-from relvec.wavelets.filters import pywavelets
 
-# As many binary digits as a number in [1/2, 1) has.
+
+def symmlet(n_moments: int) -> Array:
+    """The filter h of 2N coefficients, with Σh = √2; the Haar filter for N = 1."""
+    wavelet = pywavelets().Wavelet("haar" if n_moments == 1 else f"sym{n_moments}")
+    # The mirror image would do as well; old models need this one.
+    mirrored = n_moments in (4, 6, 8, 10)
+    taps = np.array(wavelet.dec_lo if mirrored else wavelet.rec_lo)
+    places = np.linspace(-1, 1, 2 * n_moments)
+    moments = np.polynomial.legendre.legvander(places, n_moments - 1).T
+    moments *= (-1.0) ** np.arange(2 * n_moments)
+    earlier, later = hankel(taps)[::2], np.triu(toeplitz(taps))[::2]
+    errors = np.append(earlier @ taps - np.eye(n_moments)[0], moments @ taps)
+    return taps - np.linalg.solve(np.vstack([earlier + later, moments]), errors)
+
+
+def pywavelets() -> Any:
+    """Import PyWavelets, or explain how to install it."""
+    use = "filters of wavelets are those of PyWavelets"
+    return optional_module("pywt", use, "wavelets")
+
+
+# Binary digits of a number in [1/2, 1).
 _DIGITS = 53
 
 
 def basis_functions(
     positions: Array, taps: Array, levels: int, *, periodic: bool
 ) -> Array:
-    """Values (n, functions) at positions in [0, 1]: polynomials, then level by level.
+    """Values (n, functions) at positions in [0, 1]: polynomials, then each level.
 
-    Each level j has one wavelet per cell of width 2^-j, the one whose support has its
-    centre there. It is wrapped around a circle, or cut off at the ends of the interval.
-    Wavelets see no polynomials of degree < N: on the interval these are added, on the
-    circle only the constant, which completes an orthonormal basis.
+    Each level j has one wavelet per cell of width 2^-j, the one whose support is
+    centred there. It is wrapped around a circle, or cut off at the ends of the
+    interval. Wavelets are orthogonal to polynomials of degree < N: on the interval
+    these are added, on the circle only the constant, which completes an orthonormal
+    basis.
     """
     order = len(taps) // 2
     pywt = pywavelets()
@@ -54,7 +79,7 @@ def _legendre(positions: Array, count: int) -> Array:
 
 
 def _finest(positions: Array, taps: Array, level: int, *, periodic: bool) -> Array:
-    """2^(j/2) φ(2^j x − k), for all k with a support that meets the interval."""
+    """2^(j/2) φ(2^j x − k) for all k whose support meets the interval."""
     n_cells, reach = 2**level, len(taps) - 2
     # The last cell is closed, the others are open on the right.
     cells = np.minimum(positions * n_cells, n_cells - 1).astype(np.intp)
@@ -89,7 +114,7 @@ def _scaling_function(fractions: Array, taps: Array) -> Array:
 
 
 def _at_integers(refine: Array) -> Array:
-    """φ(0), φ(1), ...: unchanged by the two-scale equation, with sum one."""
+    """φ(0), φ(1), ...: fixed points of the two-scale equation, with sum one."""
     size = len(refine)
     equations = np.vstack([refine - np.eye(size), np.ones(size)])
     return np.linalg.lstsq(equations, np.append(np.zeros(size), 1.0), rcond=None)[0]

@@ -11,14 +11,13 @@ from scipy.special import kolmogi, logit, ndtr, ndtri
 
 from relvec.likelihoods import (
     Bernoulli,
+    EPProbit,
     Likelihood,
-    MatchedProbit,
     MultinomialProbit,
     Softmax,
 )
-from relvec.likelihoods.logistic_integral import moderated_log_odds
-from relvec.likelihoods.multinomial_probit import contrasts
-from relvec.likelihoods.softmax import softmax_probabilities
+from relvec.likelihoods.bernoulli import moderated_log_odds
+from relvec.likelihoods.multinomial import contrasts, softmax_probabilities
 from relvec.modelling.families.base import LeftOut
 from relvec.modelling.families.probabilities import Doubt, Losses, as_log_p
 from relvec.modelling.predictive import ClassPrediction, decision_of
@@ -254,7 +253,7 @@ class Probit(ClassFamily):
 
     @property
     def likelihood(self) -> MultinomialProbit:
-        kind = MatchedProbit if self.moments else MultinomialProbit
+        kind = EPProbit if self.moments else MultinomialProbit
         return kind(self._contrasts)
 
     @property

@@ -56,7 +56,7 @@ class SeveralOutputs(Regression):
         given = self.noise_variance, offset, self.initial_noise_variance
         noise = SharedGaussian.of(targets, weight, *given)
         # Of one output the prior may as well be in the units that it has.
-        return noise if targets.shape[1] > 1 else noise.absolute
+        return noise if targets.shape[1] > 1 else noise.in_target_units
 
     def fitted(self, likelihood: Likelihood, noise_freedom: float) -> "SeveralOutputs":
         assert isinstance(likelihood, Gaussian)

@@ -1,0 +1,1 @@
+"""Benchmarks of relvec, run by ``python -m benchmarks NAME``."""
