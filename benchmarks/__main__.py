@@ -5,6 +5,7 @@ Tables in Markdown go to the standard output, progress to the standard error.
 
 import argparse
 import contextlib
+import json
 import sys
 from pathlib import Path
 
@@ -67,8 +68,7 @@ def parser_of(name):
     text = "threads and cores to use; no limit if not given"
     add("--threads", type=int, default=benchmark.threads, help=text)
     text = "keep outcomes in this file, and take those that it has"
-    if benchmark.keeps_outcomes:
-        add("--json", type=Path, help=text)
+    add("--json", type=Path, help=text)
     text = "replace the tables of this page, in the sections that name the benchmark"
     add("--page", type=Path, help=text)
     return parser
@@ -76,12 +76,37 @@ def parser_of(name):
 
 def run(name, options):
     """Print the report, and put its tables into a page if one is given."""
-    out = Tee(sys.stdout)
-    with contextlib.redirect_stdout(out), limited_threads(options.threads):
-        show_machine(describe_machine())
-        BENCHMARKS[name].run(options)
+    benchmark = BENCHMARKS[name]
+    asked = {key: str(value) for key, value in vars(options).items() if key != "page"}
+    # Fits are kept by the benchmark itself, or its whole report is.
+    path = None if benchmark.keeps_fits else options.json
+    report = kept_report(path, asked)
+    if report is None:
+        out = Tee(sys.stdout)
+        with contextlib.redirect_stdout(out), limited_threads(options.threads):
+            show_machine(describe_machine())
+            benchmark.run(options)
+        report = out.text
+        keep_report(path, asked, report)
+    else:
+        print(report)
     if options.page is not None:
-        put_into_page(options.page, name, out.text)
+        put_into_page(options.page, name, report)
+
+
+def kept_report(path, asked):
+    """The report of a file, if the same was asked for; else None."""
+    if path is None or not path.exists():
+        return None
+    kept = json.loads(path.read_text(encoding="utf-8"))
+    return kept["report"] if kept["asked"] == asked else None
+
+
+def keep_report(path, asked, report):
+    if path is not None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        kept = json.dumps({"asked": asked, "report": report}, indent=1)
+        path.write_text(kept, encoding="utf-8")
 
 
 def main(arguments):

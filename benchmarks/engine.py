@@ -249,7 +249,7 @@ def measure_blocks(n_rows, repeat):
 
 
 def support_of(X):
-    """The distance below which about so many pairs are."""
+    """The distance below which one pair in a hundred is."""
     some = X[:1000]
     return float(np.quantile(cdist(some, some), DENSITY))
 
@@ -290,7 +290,7 @@ def two_waves(n_rows, seed):
 
 
 def sparse_bytes(X):
-    """Of Φ in compressed columns."""
+    """Bytes of Φ in compressed columns."""
     basis = Basis.of(COMPACT_KERNEL, X, bias=True)
     matrix = sparse_functions(basis, X, most_bytes=np.inf, most_density=1.0)
     return matrix.data.nbytes + matrix.indices.nbytes + matrix.indptr.nbytes

@@ -4,7 +4,6 @@ Seconds against rows of one table, smooth functions with less and less noise, ve
 rows in one process, and millions of them on a Dask cluster of this machine.
 """
 
-import json
 import math
 import resource
 import time
@@ -46,9 +45,9 @@ def growth_problem(rows):
 
 
 def measure_growth(ledger, options):
-    """Runs of so many rows, drawn by chance."""
+    """Fits of each number of rows, drawn by chance."""
     X, y = load(GROWTH_TABLE)
-    relvec = for_numbers(options.limit_seconds)[0]
+    ours = for_numbers(options.limit_seconds)[0]
     for rows in options.rows:
         for seed in range(options.splits):
             key = section("growth", options), growth_problem(rows), RELVEC, seed
@@ -57,8 +56,8 @@ def measure_growth(ledger, options):
             chosen = np.random.default_rng(seed).permutation(len(y))[:rows]
             # All 40 000 rows may be fitted, so that no error is asked for.
             split = standardised(X, y, chosen, chosen)
-            warm_up(relvec.make(WARM_UP_ROWS), split)
-            ledger.measure(key, fit_of(relvec), split, by_search)
+            warm_up(ours.make(WARM_UP_ROWS), split)
+            ledger.measure(key, fit_of(ours), split, by_search)
 
 
 def show_growth(ledger, options):
@@ -117,13 +116,13 @@ def cases(options):
 
 def measure_noise(ledger, options):
     """Runs of each function, size and level of noise."""
-    relvec = for_numbers(options.limit_seconds)[0]
+    ours = for_numbers(options.limit_seconds)[0]
     for case, key in cases(options):
         if key in ledger.runs:
             continue
         split, noise = draw_smooth(*case)
-        warm_up(relvec.make(WARM_UP_ROWS), split)
-        ledger.measure(key, fit_of(relvec), split, judge_of(noise))
+        warm_up(ours.make(WARM_UP_ROWS), split)
+        ledger.measure(key, fit_of(ours), split, judge_of(noise))
 
 
 def judge_of(noise):
@@ -313,28 +312,23 @@ def show_cluster(found):
 
 
 def run_cluster(given):
-    found = {}
     sizes = [int(size) for size in given.rows.split(",") if size]
     if sizes:
-        found["cluster"] = []
+        found = []
         for run in on_cluster(sizes, given.workers, RVR()):
             say(run)
-            found["cluster"].append(run)
+            found.append(run)
         print(f"`RVR()` on {given.workers} Dask workers of one thread:\n")
-        show_cluster(found["cluster"])
+        show_cluster(found)
     if given.merge_rows:
         print(f"Split & merge, {count(given.merge_rows)} rows:\n")
         for polish in (False, True)[: 1 + given.polish]:
             laps, same = split_and_merge(
                 given.merge_rows, given.workers, polish, given.repeats
             )
-            found[f"polish={polish}"] = laps
             ratio = laps[1] / laps[given.workers]
             words = ", ".join(f"{n} processes {figures(s)} s" for n, s in laps.items())
             print(f"- polish={polish}: {words}, ratio {figures(ratio)}, same {same}")
-    if given.json:
-        given.json.parent.mkdir(parents=True, exist_ok=True)
-        given.json.write_text(json.dumps(found, indent=1))
 
 
 def run_with(measure, show):
@@ -387,26 +381,25 @@ BENCHMARKS = {
         run_with(measure_growth, show_growth),
         growth_options,
         threads=1,
-        keeps_outcomes=True,
+        keeps_fits=True,
     ),
     "low_noise": Benchmark(
         "smooth functions of 1, 2 and 4 variables with less and less noise",
         run_with(measure_noise, show_noise),
         noise_options,
         threads=1,
-        keeps_outcomes=True,
+        keeps_fits=True,
     ),
     "friedman": Benchmark(
         "very many rows of 20 features, beside Nystroem and Ridge",
         run_with(measure_friedman, show_friedman),
         friedman_options,
         threads=1,
-        keeps_outcomes=True,
+        keeps_fits=True,
     ),
     "cluster": Benchmark(
         "1 to 10 million rows on a Dask cluster of this machine",
         run_cluster,
         cluster_options,
-        keeps_outcomes=True,
     ),
 }

@@ -40,7 +40,7 @@ class Benchmark:
     run: Callable[[Any], None]
     add_options: Callable[[Any], None] = lambda parser: None
     threads: int | None = None  # unless --threads is given
-    keeps_outcomes: bool = False
+    keeps_fits: bool = False  # one by one, in a ledger
 
 
 # Threads and the machine
@@ -303,14 +303,14 @@ def by_rmse(model, split):
 
 
 def by_search(model, _split=None):
-    """Rounds of relvec and how they ended; nothing of others."""
+    """Rounds and status of a fit of relvec; other models have none."""
     if not hasattr(model, "status_"):
         return {}
     return {"rounds": int(model.n_iter_), "status": model.status_.name}
 
 
 def by_intervals(model, split):
-    """RMSE, and of relvec the negative log density and the coverage of intervals."""
+    """RMSE; for relvec also the negative log density and what intervals cover."""
     if not hasattr(model, "status_"):
         return {"error": split.rmse(model)}
     y = split.y_test
@@ -325,7 +325,7 @@ def by_intervals(model, split):
 
 
 def by_predictions(model, split):
-    """RMSE; of those with deviations the log density, and what intervals cover."""
+    """RMSE; for models with deviations also log density and what intervals cover."""
     y = split.y_test
     try:
         mean, std = model.predict(split.X_test, return_std=True)
@@ -345,7 +345,7 @@ def by_predictions(model, split):
 
 
 def by_classes(model, split):
-    """Error rate, and the log loss of those that have probabilities."""
+    """Error rate, and the log loss if the model has probabilities."""
     if not hasattr(model, "predict_proba"):
         wrong = model.predict(split.X_test) != split.y_test
         return {"error": float(np.mean(wrong)), **by_search(model)}

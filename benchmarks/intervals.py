@@ -58,12 +58,12 @@ def parts(name, seed):
     order = rng.permutation(len(X))
     cut = int(SHARE * len(X))
     yield "drawn", standardised(X, y, order[:cut], order[cut:])
-    # Either end of the component is the lower one, by the seed.
+    # The seed decides which end of the component is the lower one.
     scaled = (X - X.mean(axis=0)) / np.maximum(X.std(axis=0), 1e-12)
     along = scaled @ np.linalg.svd(scaled, full_matrices=False)[2][0]
     order = np.argsort(along if seed % 2 else -along)
     cut = int(LOWER * len(X))
-    # And another draw of nine tenths of the rows.
+    # Each seed fits another nine tenths of these rows.
     fitted = rng.choice(order[:cut], int(0.9 * cut), replace=False)
     yield "shifted", standardised(X, y, fitted, order[cut:])
 
@@ -113,7 +113,7 @@ def loss_and_coverage(mean, variance, noise, y):
 
 
 def time_of(model, X, times=15):
-    """Of predictions with their bars."""
+    """Median seconds of predictions with their bars."""
     laps = []
     for _ in range(times):
         started = time.process_time()

@@ -281,7 +281,7 @@ def measure_rivals(ledger, options):
             elif rival == "gp":
                 continue  # without it, the smaller cut has nothing to say
             for seed in range(options.seeds or 1):
-                # The same rows to test on, whatever the number of those to fit.
+                # However many rows are fitted, those to test on are the same.
                 split = cut(name, seed, SETS[name], target=True).first(rows)
                 for model, one in models.items():
                     key = "rivals", problem, model, seed
@@ -289,7 +289,7 @@ def measure_rivals(ledger, options):
 
 
 def ratios(ledger, problem, model, title):
-    """Of the error to the rival's, and of the rival's time to that of the model."""
+    """Error over the rival's error, and the rival's seconds over the model's."""
     errors, seconds = (
         [ledger.mean("rivals", problem, one, value) for one in (model, title)]
         for value in ("error", "seconds")
@@ -448,6 +448,6 @@ BENCHMARKS = {
         run,
         add_options,
         threads=1,
-        keeps_outcomes=True,
+        keeps_fits=True,
     )
 }

@@ -56,7 +56,7 @@ def tuning(seeds):
 
 
 def low_rank(rows):
-    """Of california housing: how far from exact, and in which share of its time."""
+    """California housing: distance from the exact fit, and share of its time."""
     split = cut("california_housing", 0, rows, n_test=640, target=True)
     for weight in (1.0, 100.0):
         settings = {"C": weight, "memory_budget": "8GB"}

@@ -506,20 +506,20 @@ BENCHMARKS = {
         run_multiclass,
         multiclass_options,
         threads=1,
-        keeps_outcomes=True,
+        keeps_fits=True,
     ),
     "published": Benchmark(
         "mRVM1 and mRVM2 as published, beside tables II to V, VII and VIII",
         run_published,
         published_options,
         threads=1,
-        keeps_outcomes=True,
+        keeps_fits=True,
     ),
     "digits": Benchmark(
         "digits, iris and wine, or MNIST, beside other libraries",
         run_digits,
         digits_options,
         threads=1,
-        keeps_outcomes=True,
+        keeps_fits=True,
     ),
 }

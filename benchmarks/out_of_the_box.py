@@ -214,6 +214,6 @@ BENCHMARKS = {
         run,
         add_options,
         threads=1,
-        keeps_outcomes=True,
+        keeps_fits=True,
     )
 }

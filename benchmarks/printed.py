@@ -230,7 +230,8 @@ CLASSES = {
 }
 
 MORE_VECTORS = 1.3  # times as many as printed are still as sparse
-# Of the basic model on the pumadyn family, beside which the others of a draw are seen.
+# The thesis prints nothing of the basic model on the pumadyn family; it is run so that
+# the others of a draw can be compared with it.
 NOTHING = 6 * (math.nan,)
 
 
@@ -555,7 +556,7 @@ PSORAKIS_RIVALS = {
 # the published splits, as these papers print them.
 UCI_METHODS = {
     "PBP": "Hernández-Lobato and Adams (2015)",
-    "MC dropout": "Gal and Ghahramani (2016), the repository's longer training",
+    "MC dropout": "Gal and Ghahramani (2016), more epochs as in their repository",
     "deep ensembles": "Lakshminarayanan, Pritzel and Blundell (2017)",
     "NGBoost": "Duan et al. (2020)",
 }

@@ -53,7 +53,7 @@ class Split:
         return Split(X, y, X_test, y_test)
 
     def first(self, rows):
-        """The same with so many of the rows to fit."""
+        """The same with only the first rows to fit."""
         return replace(self, X=self.X[:rows], y=self.y[:rows])
 
     def rmse(self, model):
@@ -235,7 +235,7 @@ class Table:
         return int(np.sum(self.parts == "train"))
 
     def seeds(self, splits):
-        """Of as many splits, or of the one that the source of the data made."""
+        """Seeds of the splits; one where the source of the data made the split."""
         return range(splits if self.parts is None else 1)
 
     def cut(self, seed):

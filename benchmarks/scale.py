@@ -257,7 +257,7 @@ class Results:
         return np.nan if run is None else run.peak / 1e9
 
     def prediction_ratio(self, problem, rival, size):
-        """Seconds of relvec over those of a rival, fitted on so many rows, or nan."""
+        """Seconds of relvec over a rival's, both fitted on so many rows, or nan."""
         runs = [self.run("predict", problem, size, one) for one in (RELVEC, rival)]
         return np.nan if None in runs else runs[0].seconds / runs[1].seconds
 
@@ -497,6 +497,6 @@ BENCHMARKS = {
         "time and memory against rows, beside SVR, fastrvm and Nystroem",
         run,
         add_options,
-        keeps_outcomes=True,
+        keeps_fits=True,
     )
 }

@@ -123,7 +123,7 @@ class Outcomes:
         return median(self.values(model, value))
 
     def ratio(self, rival, model=RELVEC):
-        """Of seconds, the rival's to the model's: the median of those of each split."""
+        """The rival's seconds over the model's: median of the ratios of each split."""
         return median(self.values(rival) / self.values(model))
 
 
@@ -271,6 +271,6 @@ BENCHMARKS = {
         run,
         add_options,
         threads=1,
-        keeps_outcomes=True,
+        keeps_fits=True,
     )
 }

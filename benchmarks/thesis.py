@@ -66,7 +66,7 @@ CLASS_CUTS = {
 FRIEDMAN_ROWS = 2400
 SINC_TEST_ROWS, MIXTURES_TEST_ROWS = 1000, 500
 SINC_WIDTH, MIXTURES_WIDTH = 3, 0.5  # r of exp(-d²/r²)
-# Of the two classes, each with two components, as relvec.data.two_mixtures has them.
+# Centres of two components for each of two classes, as in relvec.data.two_mixtures.
 MIXTURES_CENTRES = np.array([[[-0.7, 0.3], [0.3, 0.3]], [[-0.3, 0.7], [0.4, 0.7]]])
 MIXTURES_VARIANCE = 0.03
 # Where the thesis' width cannot be taken over, as its features are scaled otherwise:
@@ -110,7 +110,7 @@ def sinc_rows(seed, rows):
 
 
 def mixtures_rows(seed, rows):
-    """Of 2500 rows the first to fit and the last to test on."""
+    """2500 rows: the first are fitted, the last tested on."""
     X, y = mixtures_and_copies(seed=seed)
     test = slice(-MIXTURES_TEST_ROWS, None)
     return Split(X[:rows], y[:rows], X[test], y[test])
@@ -258,7 +258,7 @@ class Outcomes:
     options: Any
 
     def runs(self, cell, variant):
-        """Of those draws that were run and did not fail."""
+        """Runs of all draws that did not fail."""
         found = [
             self.ledger.runs.get(key_of(cell, variant, seed, self.options))
             for seed in range(self.options.repeats)
@@ -324,7 +324,7 @@ def show_sizes(table, cells, outcomes):
 
 
 def show_exponents(table, cells, outcomes):
-    """Of seconds against rows, by least squares on the logarithms."""
+    """Exponents of seconds in rows, by least squares on the logarithms."""
     rows = []
     for algorithm, printed in table.exponents:
         mine = [cell for cell in cells if cell.algorithm == algorithm]
@@ -562,7 +562,7 @@ BENCHMARKS = {
         run_partitions,
         partition_options,
         threads=1,
-        keeps_outcomes=True,
+        keeps_fits=True,
     ),
     "pumadyn": Benchmark(
         "Matérn kernels beside the Gaussian, tables of Ben-Shimon's chapter 6",

@@ -228,6 +228,6 @@ BENCHMARKS = {
         run,
         add_options,
         threads=1,
-        keeps_outcomes=True,
+        keeps_fits=True,
     )
 }

@@ -11,7 +11,7 @@ from relvec.data import two_mixtures
 from relvec.design import DenseDesign
 from relvec.evidence import Problem
 from relvec.evidence.mode import posterior_at_mode
-from relvec.evidence.moments import Moments
+from relvec.evidence.newton import Moments
 from relvec.evidence.sequential import model_at
 from relvec.kernels import Gaussian
 from relvec.likelihoods import Bernoulli, PseudoObservations

@@ -90,6 +90,18 @@ def test_tables_go_into_the_section_of_their_benchmark(tmp_path, capsys):
         reports.put_into_page(page, "third", printed)
 
 
+def test_reports_are_kept_for_the_same_options(tmp_path, capsys):
+    path = tmp_path / "outcomes" / "kernels.json"
+    few = ["kernels", "--rows", "30", "--sparse-rows", "300", "--repeat", "1"]
+    reports_of = []
+    for more in ([], [], ["--threads", "2"]):
+        main([*few, "--json", str(path), *more])
+        reports_of.append(capsys.readouterr().out.strip())
+
+    assert "CompactMatern, 300 rows" in reports_of[0]
+    assert reports_of[0] == reports_of[1] != reports_of[2]
+
+
 class Line:
     """A model that fits nothing."""
 

@@ -5,9 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from oracles import exact_posterior
 
-from relvec.evidence.coordinates import Coordinates
-from relvec.evidence.moments import Moments
-from relvec.evidence.newton import ascend
+from relvec.evidence.newton import Coordinates, Moments, ascend
 
 NOISE = {"one output": (1, 1), "one noise": (3, 1), "each its own": (3, 3)}
 

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 from relvec.blockwise import OutOfTimeError, stopped_when
 from relvec.design import DenseDesign
 from relvec.evidence import Problem
-from relvec.evidence.newton_step import _in_steps, coupled_step, step_at_once
+from relvec.evidence.mode import _in_steps, coupled_step, step_at_once
 from relvec.likelihoods import MultinomialProbit
 from relvec.likelihoods.multinomial import contrasts
 from relvec.posterior import Posterior

@@ -8,9 +8,8 @@ from scipy.optimize import minimize
 from relvec.design.compressed import Inner, compressed
 from relvec.design.dense import DenseDesign
 from relvec.evidence import BottomUp, Problem, SolverContext, as_solver, solved
-from relvec.evidence.coordinates import Coordinates
 from relvec.evidence.maximise import Limits
-from relvec.evidence.moments import Moments, NoiseUnits, tempered
+from relvec.evidence.newton import Coordinates, Moments, NoiseUnits, tempered
 from relvec.likelihoods import Gaussian, SharedGaussian
 
 SCALES = np.array([1e-3, 1.0, 50.0])

@@ -94,7 +94,22 @@ class BlockedDesign:
         if not lazy and own.n_rows * len(columns) <= self.room.entries:
             functions = basis.on_blocks(own.blocks(1), own.n_rows)
             return DenseDesign.weighted(functions, weight)
-        return BlockedDesign(own, basis, self.column_norms[columns], weight, self.room)
+        norms = self.column_norms[columns]
+        view = BlockedDesign(own, basis, norms, weight, self.room)
+        if rows is None:
+            view._kept = self._kept_of(columns)
+        return view
+
+    def _kept_of(self, columns: Indices) -> tuple[Indices, list[list[Columns]]] | None:
+        """Some columns of the last pass, if all of them were kept."""
+        if self._kept is None or not np.isin(columns, self._kept[0]).all():
+            return None
+        places = np.searchsorted(self._kept[0], columns)
+        groups = [
+            [(rows, _taken(block, places)) for rows, block in group]
+            for group in self._kept[1]
+        ]
+        return np.arange(len(columns)), groups
 
     def matvec(self, weights: Array, indices: Indices) -> Array:
         result = np.empty((self.rows.n_rows, len(weights)))

@@ -38,7 +38,7 @@ from relvec.evidence.mode import (
     posterior_at_mode,
     predictor_variances,
 )
-from relvec.evidence.moments import spent
+from relvec.evidence.newton import spent
 from relvec.likelihoods import Likelihood, refitted
 from relvec.parameters import check_choice, check_count, check_fraction
 from relvec.posterior import Posterior

@@ -9,22 +9,151 @@ quadratic expansion, so each step is one least-squares problem. A likelihood tha
 match moments has its posterior from expectation propagation instead.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.linalg import lapack
+from scipy.sparse.linalg import LinearOperator, cg
 
+from relvec.basis import blocks
 from relvec.blockwise import check_time
 from relvec.evidence.base import Model, Problem
-from relvec.evidence.coordinates import Coordinates
-from relvec.evidence.moments import log_density_of_unit
-from relvec.evidence.newton_step import coupled_inner, coupled_step, step_at_once
+from relvec.evidence.newton import Coordinates, log_density_of_unit
 from relvec.likelihoods import EP, Likelihood, PseudoObservations
 from relvec.linalg import cholesky
 from relvec.posterior import CoupledPosterior, Posterior
 from relvec.precision import FACTOR_LIMIT, GRAM_LIMIT, ROUNDING, TINY
 from relvec.typing import Array, Indices
 
+_FEW_WEIGHTS = 64  # so many are solved for at once: one pass over rows, not many
+_MOST_PRODUCTS = 200  # of conjugate gradients, which take five
+# Of the squared residual left, at most; near the mode the decrement, for quadratic
+# convergence. On 7500 digits 0.02 takes a fifth more products, 0.2 as many more steps.
+_ROUGHEST = 5e-2
+# Of the decrement that is enough, what a step may leave: the rest is for what Newton's
+# method leaves by itself.
+_DECREMENT_SHARE = 0.25
 _MAX_BACKTRACKING = 40  # halvings, of which 40 leave 1e-12 of a step: none of it
+_MOST_MATCHING = 200  # of which it takes about eight
+# Newton's decrement below which cavities move along: a dozen standard deviations, from
+# where its step needs no backtracking.
+_NEAR = 300.0
+# At the end: the decrement, and by how much log(1 + v) of any row would move. The first
+# of each for models that stay, the second for those that are about to change.
+_MATCHED_DECREMENT = (1e-3, 0.3)
+_MISMATCH = (2e-2, 0.3)
+_LONGEST = 2.0  # step of log(1 + v), a factor of seven: secants overshoot
+_MAX_NEWTON = 100  # of which it takes about four
+# Newton's decrement is the squared error of the mode in posterior standard deviations;
+# the log determinant feels that error to first order.
+_DECREMENT = 1e-20  # 1e-10 nats, a tenth of what evidences are trusted with
+_COUPLED_DECREMENT = 1e-12  # where steps are themselves only searched for
+_ROUGH_DECREMENT = 1e-3  # for models that are about to change
+_SMALL_DECREMENT = 1e-8  # below, a step that no longer shrinks is rounding
+_MOST_WEIGHTS = 5000  # 200 MB, and a minute where there is one for each of many steps
+
+
+def coupled_step(
+    problem: Problem,
+    posterior: Posterior,
+    curvature: Callable[[Array], Array],
+    gradient: Array,
+    enough: float = 0.0,
+) -> Array:
+    """Newton's step x (K, n) where the outputs depend on each other.
+
+    Solves   (A + ΦᵀHΦ)x = g  for the weights of all outputs at once
+    Given    products with H and, as a preconditioner, the posterior of the
+             pseudo-observations, which leaves out what couples the outputs
+    By       Cholesky's factor where there are few weights; elsewhere by conjugate
+             gradients, only as accurately as the distance to the mode deserves
+
+    ``posterior`` is that of the pseudo-observations at the same weights. The step is no
+    more accurate than it takes to leave a decrement that is ``enough``.
+    """
+    at = posterior.active, posterior.prior_precision
+    solution = step_at_once(problem, *at, curvature, gradient)
+    if solution is None:
+        return _in_steps(problem, posterior, curvature, gradient, enough)
+    return solution
+
+
+def step_at_once(
+    problem: Problem,
+    active: Indices,
+    prior_precision: Array,
+    curvature: Callable[[Array], Array],
+    gradient: Array,
+) -> Array | None:
+    """x (K, n) by I + A^(-1/2)ΦᵀHΦA^(-1/2) of all weights.
+
+    None if they are many or none, or if rounding has spoilt the matrix.
+    """
+    if not 0 < gradient.size <= _FEW_WEIGHTS:
+        return None
+    root = np.broadcast_to(1 / np.sqrt(prior_precision), gradient.shape)
+    inner = coupled_inner(problem, active, root, curvature)
+    _, solution, failed = lapack.dposv(inner, (root * gradient).ravel(), lower=1)
+    return None if failed else root * solution.reshape(gradient.shape)
+
+
+def coupled_inner(
+    problem: Problem,
+    active: Indices,
+    root: Array,
+    curvature: Callable[[Array], Array],
+) -> Array:
+    """I + A^(-1/2)ΦᵀHΦA^(-1/2) (Kn, Kn) of all weights, for A^(-1/2) (K, n)."""
+    n_outputs, n_active = root.shape
+    columns = problem.design.matvec(np.eye(n_active), active)
+    units = np.broadcast_to(
+        np.eye(n_outputs)[:, None, :], (n_outputs, len(columns), n_outputs)
+    )
+    H = np.stack([curvature(unit) for unit in units], axis=2)  # (N, K, K)
+    total = np.zeros((n_active, n_outputs * n_outputs * n_active))
+    for rows in blocks(len(columns), n_outputs * n_outputs * n_active):
+        part = columns[rows]
+        weighted = H[rows][:, :, :, None] * part[:, None, None, :]
+        total += part.T @ weighted.reshape(len(part), -1)
+    products = total.reshape(n_active, n_outputs, n_outputs, n_active)
+    inner = products.transpose(1, 0, 2, 3) * root[:, :, None, None] * root
+    inner = inner.reshape(root.size, root.size)
+    inner.ravel()[:: root.size + 1] += 1
+    return inner
+
+
+def _in_steps(
+    problem: Problem,
+    posterior: Posterior,
+    curvature: Callable[[Array], Array],
+    gradient: Array,
+    enough: float = 0.0,
+) -> Array:
+    """By conjugate gradients in standard deviations: Σ = WᵀW is the preconditioner."""
+    active, alpha, W = posterior.active, posterior.prior_precision, posterior.whitener
+    back = np.swapaxes(W, 1, 2)
+
+    def product(whitened: Array) -> Array:
+        check_time()
+        weights = _times(back, whitened.reshape(gradient.shape))
+        rows = curvature(problem.design.matvec(weights, active))
+        image = alpha * weights + problem.design.rmatvec(rows, active)
+        return _times(W, image).ravel()
+
+    right = _times(W, gradient).ravel()
+    size = float(right @ right)
+    roughest = np.sqrt(
+        min(_ROUGHEST, max(size, _DECREMENT_SHARE * enough / max(size, TINY)))
+    )
+    operator = LinearOperator((right.size, right.size), matvec=product)
+    solution, _ = cg(operator, right, rtol=roughest, maxiter=_MOST_PRODUCTS)
+    return _times(back, solution.reshape(gradient.shape))
+
+
+def _times(matrices: Array, vectors: Array) -> Array:
+    """Of every output (K, n), for matrices (K or 1, n, n)."""
+    return (matrices @ vectors[:, :, None])[:, :, 0]
 
 
 @dataclass(frozen=True)
@@ -175,17 +304,6 @@ def backtracked(
     return there
 
 
-_MOST_MATCHING = 200  # of which it takes about eight
-# Newton's decrement below which cavities move along: a dozen standard deviations, from
-# where its step needs no backtracking.
-_NEAR = 300.0
-# At the end: the decrement, and by how much log(1 + v) of any row would move. The first
-# of each for models that stay, the second for those that are about to change.
-_MATCHED_DECREMENT = (1e-3, 0.3)
-_MISMATCH = (2e-2, 0.3)
-_LONGEST = 2.0  # step of log(1 + v), a factor of seven: secants overshoot
-
-
 def matched_posterior(
     problem: Problem, likelihood: EP, here: Point, *, rough: bool
 ) -> Mode:
@@ -271,15 +389,6 @@ class _LogVariance:
         )
 
 
-_MAX_NEWTON = 100  # of which it takes about four
-# Newton's decrement is the squared error of the mode in posterior standard deviations;
-# the log determinant feels that error to first order.
-_DECREMENT = 1e-20  # 1e-10 nats, a tenth of what evidences are trusted with
-_COUPLED_DECREMENT = 1e-12  # where steps are themselves only searched for
-_ROUGH_DECREMENT = 1e-3  # for models that are about to change
-_SMALL_DECREMENT = 1e-8  # below, a step that no longer shrinks is rounding
-
-
 def posterior_at_mode(
     problem: Problem,
     likelihood: Likelihood,
@@ -361,9 +470,6 @@ def _approached(
             return here
         here = backtracked(problem, likelihood, here, here.mean + step)
     return here
-
-
-_MOST_WEIGHTS = 5000  # 200 MB, and a minute where there is one for each of many steps
 
 
 def check_few(n_weights: int) -> None:

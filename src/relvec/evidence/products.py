@@ -24,14 +24,14 @@ from scipy.linalg import qr
 
 from relvec.blockwise import check_time
 from relvec.evidence.base import Problem
-from relvec.evidence.coordinates import Coordinates
-from relvec.evidence.moments import (
+from relvec.evidence.newton import (
+    Ascent,
     ColumnMoments,
+    Coordinates,
     Moments,
     NoiseUnits,
     combined_by_output,
 )
-from relvec.evidence.newton import Ascent
 from relvec.likelihoods import PseudoObservations
 from relvec.linalg import Reflections, cholesky, rotated, solve_lower, upper_factor
 from relvec.precision import (

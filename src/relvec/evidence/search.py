@@ -27,16 +27,17 @@ import numpy as np
 from relvec.chance import generator
 from relvec.evidence.base import Model, Problem, interpolates
 from relvec.evidence.mode import Mode, posterior_at_mode
-from relvec.evidence.moments import (
+from relvec.evidence.newton import (
+    Ascent,
     ColumnMoments,
     Moments,
+    ascend,
     combined_by_output,
     log_density_of_unit,
     log_noise,
     noise_ceiling,
     tempered,
 )
-from relvec.evidence.newton import Ascent, ascend
 from relvec.evidence.products import (
     Gram,
     Orthonormal,

@@ -22,7 +22,7 @@ from relvec.blockwise import check_time
 from relvec.chance import generator
 from relvec.evidence.base import Problem, interpolates
 from relvec.evidence.mode import Mode, posterior_at_mode
-from relvec.evidence.moments import spent
+from relvec.evidence.newton import spent
 from relvec.evidence.products import (
     CandidateStatistics,
     Gram,

@@ -22,12 +22,12 @@ from relvec.design import DesignMatrix
 from relvec.design.compressed import Inner, compressed, in_place_of_rows
 from relvec.evidence.base import Model, Problem
 from relvec.evidence.mode import posterior_at_mode
-from relvec.evidence.moments import Moments, combined_by_output, tempered
+from relvec.evidence.newton import Moments, combined_by_output, tempered
 from relvec.evidence.products import CandidateStatistics, best_additions
 from relvec.evidence.search import BatchSearch, SearchState
 from relvec.likelihoods import PseudoObservations
 from relvec.linalg import solve_upper
-from relvec.precision import DEPENDENT, DIFFERENCE_LIMIT
+from relvec.precision import DEPENDENT
 from relvec.typing import Array, Indices
 
 
@@ -43,10 +43,9 @@ class SubsamplingSettings:
     fewest_rows: int = 750
     most_rows: int = 4000
     growth: int = 4
-    # Fresh candidates of a part, and for each function of the model where products of
-    # all of them are kept, as for a Gaussian likelihood. Of so many rows that they do
-    # not fit into memory, and of classes, whose rows are gone over again and again,
-    # there are fewer.
+    # Fresh candidates of a part, and for each function of the model. There are fewer of
+    # so many rows that columns do not fit into memory, of classes, whose rows are gone
+    # over again and again, and for the check in the end.
     fresh: int = 512
     fresh_of_many: int = 256
     fresh_each: int = 4
@@ -55,12 +54,15 @@ class SubsamplingSettings:
     # The tolerance of all parts but the last, in units of tol; and nats for each
     # observation, in the same units, that a part has to gain for another to follow.
     quick: float = 10.0
-    enough: float = 15.0
+    enough: float = 30.0
     # The same in nats for each function of the model, if that is more.
     enough_each: float = 0.1
     newton_steps: int = 4
-    # Rows for each column from which on they are turned into fewer.
-    worth_turning: int = 2
+    # By which annealing lowers the noise of a part that begins with a model.
+    temperature: float = 4.0
+    # Of a model whose rows are turned into fewer by inner products, which are wrong by
+    # 1e-14 of it in nats: far less than a part has to gain.
+    most_condition: float = 1e13
 
 
 @dataclass(frozen=True)
@@ -180,11 +182,11 @@ class SubsampledSearch:
         if not state.search.converged(state.part.problem, state.inner):
             inner = state.search.step(state.part.problem, state.inner)
             return replace(state, inner=inner)
-        condition = state.inner.model.posterior.condition
-        digits = condition * self.search.settings.temperature < DIFFERENCE_LIMIT
+        digits = state.inner.model.posterior.condition < self.settings.most_condition
         known = _Known(problem.resumed(state.model), digits)
         if state.closing:
-            if state.part.whole or state.gain <= self._nats(problem):
+            little = self.search.settings.polish_gain * self._nats(problem)
+            if state.part.whole or state.gain <= little:
                 return replace(state, over=True)
             after = self._checked(problem, known, state)
         elif state.all_rows and (state.part.whole or state.gain <= self._enough(state)):
@@ -212,6 +214,9 @@ class SubsampledSearch:
     ) -> SubsampledState:
         """The search of the functions known and fresh ones on so many rows."""
         settings, tuned = self.settings, self.search.settings
+        if known.begun:
+            tuned = replace(tuned, temperature=settings.temperature)
+        least = tuned.polish_promise * self._nats(problem)
         fresh = self._fresh(problem, known, taken, n_rows)
         part = _screened(
             problem,
@@ -219,10 +224,8 @@ class SubsampledSearch:
             fresh,
             self._drawn(problem, n_rows),
             temperature=tuned.temperature,
-            promise=tuned.promise * problem.n_sharing,
+            promise=max(tuned.promise * problem.n_sharing, least),
         )
-        if problem.likelihood.conjugate:
-            part = self._reduced(part, known)
         tuned = replace(tuned, polish_steps=settings.newton_steps)
         search = replace(
             self.search,
@@ -252,13 +255,11 @@ class SubsampledSearch:
         self, problem: Problem, known: _Known, state: SubsampledState
     ) -> SubsampledState:
         """The end, unless fresh candidates gain beside the model on all rows."""
-        fresh = self._fresh(problem, known, state.taken, state.n_rows)
+        fresh = self._fresh(problem, known, state.taken)
         promise = self._nats(problem) + self.search.price
         part = _screened(problem, known, fresh, None, promise=promise)
         if len(part.columns) == len(known.columns):
             return replace(state, over=True)
-        if problem.likelihood.conjugate:
-            part = self._reduced(part, known)
         return self._closing(problem, part, state.taken + len(fresh))
 
     def _nats(self, problem: Problem) -> float:
@@ -273,26 +274,18 @@ class SubsampledSearch:
         return np.sort(order[:n_rows])
 
     def _fresh(
-        self, problem: Problem, known: _Known, taken: int, n_rows: int
+        self, problem: Problem, known: _Known, taken: int, n_rows: int | None = None
     ) -> Indices:
-        """The next candidates of an order by chance, for a part of so many rows."""
+        """The next candidates of an order by chance, as many as so many rows allow."""
         settings, n_known = self.settings, len(known.columns)
-        count, wanted = settings.fresh_of_many, settings.fresh
-        if problem.likelihood.conjugate:
-            wanted = max(wanted, settings.fresh_each * n_known)
+        count = settings.fresh_of_many
+        if problem.likelihood.conjugate and n_rows is not None:
+            wanted = max(settings.fresh, settings.fresh_each * n_known)
             most = int(problem.design.most_entries / n_rows) - n_known
             count = max(count, min(most, wanted))
         count = max(settings.fewest, min(count, problem.design.most_columns - n_known))
         order = generator(self.seed).permutation(problem.design.shape[1])
         return order[(taken + np.arange(min(count, len(order)))) % len(order)]
-
-    def _reduced(self, part: Subproblem, known: _Known) -> Subproblem:
-        """On as few rows as stand for all."""
-        n_rows, n_columns = part.problem.design.shape
-        many = n_rows > self.settings.worth_turning * n_columns
-        if many or not part.problem.design.held:
-            return _turned(part, digits=not known.well_conditioned)
-        return part
 
 
 def _screened(
@@ -304,14 +297,26 @@ def _screened(
     temperature: float = 1.0,
     promise: float,
 ) -> Subproblem:
-    """The columns known, and those that gain beside the model."""
+    """The columns known, and those that gain beside the model.
+
+    On as few rows as stand for all where the likelihood is conjugate.
+    """
+    conjugate = problem.likelihood.conjugate
     inside = known.columns
     columns = np.union1d(inside, columns)
     if known.begun:
         every = _rows_of(problem, known, columns, rows, lazy=True)
         gaining = improving_columns(every.problem, temperature, promise)
         columns = np.union1d(inside, columns[gaining])
-    return _rows_of(problem, known, columns, rows)
+        if conjugate:
+            # What was evaluated for the screening need not be evaluated again.
+            places = np.searchsorted(every.columns, columns)
+            design = every.problem.design.view(places, lazy=True)
+            narrow = replace(every.problem, design=design)
+            chosen = _with_known(Subproblem(narrow, columns), known)
+            return _turned(chosen, digits=not known.well_conditioned)
+    part = _rows_of(problem, known, columns, rows, lazy=conjugate)
+    return _turned(part, digits=False) if conjugate else part
 
 
 def improving_columns(problem: Problem, temperature: float, promise: float) -> Indices:

@@ -4,7 +4,7 @@ Given    functions Φ, precisions α and pseudo-observations t̂ with precision 
 Gives    the log evidence L and, summed over outputs,
 
     ∂L/∂Φ      = B(t̂ − Φμ)μᵀ − BΦΣ
-    ∂L/∂log αᵢ = ½(1 − pᵢ − mᵢ²)                (P and m as in ``evidence.moments``)
+    ∂L/∂log αᵢ = ½(1 − pᵢ − mᵢ²)                (P and m as in ``evidence.newton``)
     ∂L/∂log β  = ½(N − Σ(1 − pᵢ) − ρ)           ρ = β·residual
 
 The first is (27) of Yuan et al. with the factor σ⁻² that it lacks. Outputs share α, or
@@ -16,8 +16,7 @@ from functools import cached_property
 
 import numpy as np
 
-from relvec.evidence.moments import Moments, Solution
-from relvec.evidence.newton import Ascent, ascend
+from relvec.evidence.newton import Ascent, Moments, Solution, ascend
 from relvec.kernel_learning.bound import WeightBound
 from relvec.likelihoods import PseudoObservations
 from relvec.typing import Array

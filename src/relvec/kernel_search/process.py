@@ -52,6 +52,7 @@ class ProcessSettings:
     falls_short: float = 1.1
     # Of pseudo-observations about the process's own mean, after one about each row's.
     expansions: int = 2
+    parts_of_time: int = 3  # of which families may take one
     very_few: int = 60  # rows, of which one search is not enough
     least_error: float = 1e-12  # of the targets' mean square, as the noise has it
     same_shape: float = 1.1  # in log ℓ, a factor of three between features
@@ -97,13 +98,17 @@ class ProcessFit:
 
     @classmethod
     def _best_family(cls, trials: Trials, targets: TrainingSet) -> "ProcessFit":
+        """In a part of the time; the rest is for the model."""
+        deadline = trials.spec.deadline.share(SETTINGS.parts_of_time)
+        in_time = replace(trials, spec=trials.spec.until(deadline))
         families: list[ProcessFit] = []
         for kernel in FAMILIES:
-            if families and trials.out_of_time():
+            if families and in_time.out_of_time():
                 break
-            families.append(cls._on(trials.with_kernel(kernel), targets))
+            families.append(cls._on(in_time.with_kernel(kernel), targets))
         trials.done.extend(families)
-        return max(families, key=lambda each: each.log_evidence)
+        best = max(families, key=lambda each: each.log_evidence)
+        return replace(best, trials=trials.with_kernel(best.trials.template))
 
     @classmethod
     def _on(cls, trials: Trials, data: TrainingSet) -> "ProcessFit":
