@@ -13,6 +13,7 @@ from relvec.design.dictionary import Dictionary, in_words
 from relvec.design.sparse import SparseDesign, sparse_functions
 from relvec.linalg import available_threads, column_norms
 from relvec.typing import Array
+from relvec.work import count_kernel_values
 
 # Up to so many entries Φ itself is as fast as anything.
 _SMALL = 2_500_000
@@ -124,6 +125,7 @@ def _dense_numbers(n_rows: int, n_basis: int) -> float:
 def _dense(dictionary: Dictionary, why: str) -> ChosenDesign | None:
     if not dictionary.budget.holds(_dense_numbers(*dictionary.shape)):
         return None
+    count_kernel_values(int(np.prod(dictionary.shape)))
     functions = dictionary.basis(dictionary.rows.whole())
     design = DenseDesign.weighted(functions, dictionary.sample_weight)
     return ChosenDesign(design, f"dense: {why}")

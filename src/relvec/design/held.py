@@ -14,6 +14,7 @@ from relvec.design.base import each_output, mixed_targets
 from relvec.linalg import cholesky, rotated, same, triangle_beside_prior
 from relvec.precision import FACTOR_LIMIT
 from relvec.typing import Array, Indices
+from relvec.work import count_product
 
 # Entries that are turned at a time, and rows for each column, at least.
 _TURNED_ENTRIES, _TURNED_ROWS = 4_000_000, 4
@@ -102,9 +103,12 @@ class HeldDesign(ABC):
         return self._divided(self.matrix[rows][:, indices], self._divisors[indices])
 
     def matvec(self, weights: Array, indices: Indices) -> Array:
+        count_product(self.shape[0], weights.size)
         return np.asarray(self._columns(indices) @ weights.T)
 
     def rmatvec(self, values: Array, indices: Indices | None = None) -> Array:
+        n_columns = self.shape[1] if indices is None else len(indices)
+        count_product(self.shape[0], values.shape[1] * n_columns)
         if indices is not None:
             return np.asarray(values.T @ self._columns(indices))
         return np.asarray(values.T @ self.matrix) / self._divisors
@@ -114,6 +118,8 @@ class HeldDesign(ABC):
         if known is not None:
             return known[None, indices]
         check_time()
+        n_outputs, n_basis = row_weights.shape[1], self.shape[1]
+        count_product(self.shape[0], n_outputs * len(indices) * n_basis)
         columns = self._columns(indices)
         products = [self._inner(columns, w, self.matrix) for w in row_weights.T]
         return np.stack(products) / self._divisors
@@ -123,6 +129,7 @@ class HeldDesign(ABC):
         if known is not None:
             return known[None, indices[:, None], indices]
         check_time()
+        count_product(self.shape[0], row_weights.shape[1] * len(indices) ** 2)
         columns = self._columns(indices)
         return np.stack([self._gram(columns, w) for w in row_weights.T])
 
@@ -139,6 +146,7 @@ class HeldDesign(ABC):
         root, n_columns = np.sqrt(row_weights)[:, None], len(indices)
         width = n_columns + target.shape[1]
         turned = np.empty((0, width))
+        count_product(self.shape[0], width**2)
         entries = max(_TURNED_ENTRIES, _TURNED_ROWS * width**2)
         for rows in blocks(len(target), width, entries):
             check_time()
@@ -151,6 +159,7 @@ class HeldDesign(ABC):
         return turned[:, :n_columns], turned[:, n_columns:]
 
     def project(self, row_weights: Array, target: Array) -> tuple[Array, Array]:
+        count_product(self.shape[0], row_weights.shape[1] * self.shape[1])
         return self.squared_norms(row_weights), self.rmatvec(row_weights * target)
 
     def beside(
@@ -158,6 +167,7 @@ class HeldDesign(ABC):
     ) -> tuple[Array, Array, Array, Array]:
         squares, products = self.project(row_weights, target)
         columns = self._array(self._columns(indices))
+        count_product(self.shape[0], mixing[:, :, 0].size * self.shape[1])
         mixed = [columns @ mix for mix in mixing]
         pairs = zip(mixed, cycle(row_weights.T))
         cross = [self.matrix.T @ (one * w[:, None]) for one, w in pairs]
@@ -169,6 +179,7 @@ class HeldDesign(ABC):
         self, indices: Indices, prior_precision: Array, precision: Array
     ) -> Array:
         check_time()
+        count_product(self.shape[0], precision.shape[1] * len(indices) ** 2)
         columns = self._columns(indices)
         grams = [self._gram(columns, b) for b in precision.T]
         outputs = zip(*each_output(prior_precision, precision), cycle(grams))

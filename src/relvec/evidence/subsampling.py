@@ -313,8 +313,8 @@ def _screened(
             places = np.searchsorted(every.columns, columns)
             design = every.problem.design.view(places, lazy=True)
             narrow = replace(every.problem, design=design)
-            chosen = _with_known(Subproblem(narrow, columns), known)
-            return _turned(chosen, digits=not known.well_conditioned)
+            part = _with_known(Subproblem(narrow, columns), known)
+            return _turned(part, digits=not known.well_conditioned)
     part = _rows_of(problem, known, columns, rows, lazy=conjugate)
     return _turned(part, digits=False) if conjugate else part
 
