@@ -75,7 +75,7 @@ class Engine(Protocol):
         """Apply the work to the items and yield results in their order."""
 
 
-class Here:
+class CallingProcess:
     """Work in the calling process, one item after another."""
 
     def map(
@@ -208,7 +208,7 @@ _ENGINE: ContextVar[Engine | None] = ContextVar("relvec engine", default=None)
 
 def engine() -> Engine:
     """Return the engine of this context."""
-    return _ENGINE.get() or Here()
+    return _ENGINE.get() or CallingProcess()
 
 
 @contextmanager
@@ -256,7 +256,7 @@ def _made(workers: Any) -> Iterator[Engine]:
     if isinstance(workers, Integral) and not isinstance(workers, bool):
         count = _count(int(workers))
         if count == 1:
-            yield Here()
+            yield CallingProcess()
             return
         pool = Pool(_processes(count), _AHEAD * count, lambda: _processes(count))
         try:

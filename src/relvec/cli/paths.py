@@ -41,9 +41,7 @@ def file_type(path: Path) -> str:
     for known in _TABLE_TYPES:
         if name.endswith(known):
             return known
-    raise CliError(
-        f"{path} has an unsupported type: names of tables end in {_TABLE_TYPE_NAMES}"
-    )
+    raise CliError(f"{path} has an unsupported type: files end in {_TABLE_TYPE_NAMES}")
 
 
 def is_table(path: Path) -> bool:

@@ -211,17 +211,24 @@ class Subject:
     @property
     def kind_of_vectors(self) -> str:
         """Name of the vectors: relevance or support vectors."""
-        sparse = hasattr(self.model, "relevance_")
-        return "relevance vectors" if sparse else "support vectors"
+        return "relevance vectors" if self.sparse else "support vectors"
+
+    @property
+    def sparse(self) -> bool:
+        """Whether the model is a relevance vector machine."""
+        return hasattr(self.model, "relevance_")
+
+    @property
+    def vectors_and_rows(self) -> tuple[AnyArray, Indices]:
+        """The vectors, and the fitted row of each."""
+        if self.sparse:
+            return self.model.relevance_vectors_, self.model.relevance_
+        return self.model.support_vectors_, self.model.support_
 
     def vectors(self, X: Any) -> Vectors:
         """Find the vectors; none if there are none, or if all rows are vectors."""
-        sparse = hasattr(self.model, "relevance_")
-        vectors = (
-            self.model.relevance_vectors_ if sparse else self.model.support_vectors_
-        )
-        numbers = self.model.relevance_ if sparse else self.model.support_
-        every = not sparse and len(vectors) >= len(X)
+        vectors, numbers = self.vectors_and_rows
+        every = not self.sparse and len(vectors) >= len(X)
         if every or vectors.ndim != 2 or vectors.dtype == object or not vectors.size:
             return Vectors(np.empty(0, dtype=np.intp), None)
         seen = np.asarray(self.rows(X), dtype=np.float64)

@@ -200,20 +200,13 @@ def exports_section(case: Case, model_bytes: int | None) -> Section | None:
 
 def _export_size(case: Case, write: Callable[..., None]) -> int | None:
     """Size of an export; None if a package is missing or the pipeline unsupported."""
-    model = case.subject.model
-    sparse = hasattr(model, "relevance_")
-    centres = model.relevance_vectors_ if sparse else model.support_vectors_
-    if centres.size > _MOST_NUMBERS:
+    if case.subject.vectors_and_rows[0].size > _MOST_NUMBERS:
         return None
     output = "mean+std" if case.labels is None else "auto"
-    return _written_bytes(case.subject.whole, write, output)
-
-
-def _written_bytes(model: Any, write: Callable[..., None], output: str) -> int | None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model"
         try:
-            write(model, path, output=output)
+            write(case.subject.whole, path, output=output)
         except (ImportError, TypeError, ValueError, NotImplementedError):
             return None
         return path.stat().st_size

@@ -61,10 +61,7 @@ def vectors_section(case: Case) -> Section | None:
 
 def vector_rows(case: Case) -> Indices:
     """Row of X of each vector; -1 if it is none."""
-    model = case.subject.model
-    sparse = hasattr(model, "relevance_")
-    vectors = model.relevance_vectors_ if sparse else model.support_vectors_
-    numbers = model.relevance_ if sparse else model.support_
+    vectors, numbers = case.subject.vectors_and_rows
     if vectors.ndim != 2 or vectors.dtype == object or not vectors.size:
         return np.full(len(numbers), -1)
     # Indices in the model count the fitted rows.
