@@ -305,9 +305,25 @@ def single_threaded() -> Iterator[None]:
             _threads.leave()
 
 
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """One thread whether or not other fits are running, so that bits are the same."""
+    before, _within.alone = getattr(_within, "alone", False), True
+    try:
+        with single_threaded():
+            yield
+    finally:
+        _within.alone = before
+
+
+def _shares_threads() -> bool:
+    """Whether this thread may use no other."""
+    return _threads.fits != 1 or getattr(_within, "alone", False)
+
+
 def available_threads() -> int:
     """Threads that work on blocks of rows may use: those BLAS was limited by."""
-    return _threads.before if _threads.fits == 1 else 1
+    return 1 if _shares_threads() else _threads.before
 
 
 def wide_product(left: Array, right: Array, out: Array | None = None) -> Array:
@@ -342,7 +358,7 @@ def wide_product(left: Array, right: Array, out: Array | None = None) -> Array:
 @contextmanager
 def threads_for(multiplications: float) -> Iterator[None]:
     """All BLAS threads again for a large product, while only one fit is running."""
-    if multiplications < _LARGE_PRODUCT or _threads.fits != 1 or _threads.before == 1:
+    if multiplications < _LARGE_PRODUCT or _shares_threads() or _threads.before == 1:
         yield
         return
     _threads.limit(_threads.each_before)
