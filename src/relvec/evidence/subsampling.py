@@ -7,7 +7,7 @@ By       searching drawn rows with drawn candidates, then four times as many row
          (``search``). For a Gaussian likelihood the rows of a part are turned into as
          few as there are candidates that gain
 Until    fresh candidates bring next to nothing on all rows; then the last of them are
-         searched to the end
+         searched to the end, and others are looked at once more (``_checked``)
 
 "Apply the algorithm in full to subsets of the basis functions in sequence, and
 terminate when all have simultaneously converged" (Tipping & Faul 2003, section 6.2).
