@@ -58,6 +58,8 @@ class SubsamplingSettings:
     # The same in nats for each function of the model, if that is more.
     enough_each: float = 0.1
     newton_steps: int = 4
+    # Of annealing where a part begins with a model, which is nearly that of more rows.
+    temperature: float = 4.0
     # Of a model whose rows are turned into fewer by inner products, which are wrong by
     # 1e-14 of it in nats: far less than a part has to gain.
     most_condition: float = 1e13
@@ -212,6 +214,8 @@ class SubsampledSearch:
     ) -> SubsampledState:
         """The search of the functions known and fresh ones on so many rows."""
         settings, tuned = self.settings, self.search.settings
+        if known.begun:
+            tuned = replace(tuned, temperature=settings.temperature)
         least = tuned.polish_promise * self._nats(problem)
         fresh = self._fresh(problem, known, taken, n_rows)
         part = _screened(
