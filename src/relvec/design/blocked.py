@@ -16,7 +16,7 @@ import numpy as np
 from relvec.basis import Basis, blocks
 from relvec.blockwise import check_time, in_order
 from relvec.design.base import DesignMatrix, each_output, mixed_targets
-from relvec.design.dense import DenseDesign
+from relvec.design.held import DenseDesign
 from relvec.design.rows import Rows
 from relvec.linalg import (
     available_threads,
@@ -154,7 +154,7 @@ class BlockedDesign:
             half = mixed_targets(mixed, weighted)
             return squares, weighted.T @ columns, cross, half
 
-        count_product(self.rows.n_rows, mixing[:, :, 0].size * len(self.basis))
+        count_product(self.rows.n_rows, len(mixing) * len(indices) * len(self.basis))
         squares, products, cross, half = self._sums(np.arange(len(self.basis)), product)
         return squares, products, cross, half
 

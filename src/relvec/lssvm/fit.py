@@ -21,7 +21,6 @@ from scipy.sparse.linalg import LinearOperator, cg
 
 from relvec.basis import Basis, Group
 from relvec.design import Budget, DesignMatrix, Dictionary, choose_design
-from relvec.design.pivots import Pivots
 from relvec.evidence import Status
 from relvec.kernels import Kernel
 from relvec.linalg import single_threaded, threads_for
@@ -53,6 +52,7 @@ from relvec.modelling import (
     maximised,
 )
 from relvec.parameters import as_share
+from relvec.pivots import Pivots
 from relvec.precision import NOISE_FLOOR, TINY
 from relvec.typing import AnyArray, Array, Indices
 

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from relvec.basis import Basis, Group
-from relvec.design.pivots import Pivots
 from relvec.evidence import EvidenceFit, Status
 from relvec.kernels import Checked, Columns
 from relvec.kernels.base import chosen_columns
@@ -68,6 +67,7 @@ from relvec.modelling.families.probabilities import Doubt
 from relvec.modelling.residuals import Calibration, Residuals
 from relvec.modelling.same_functions import Pruned
 from relvec.modelling.surroundings import Surroundings
+from relvec.pivots import Pivots
 from relvec.posterior import CoupledPosterior, Posterior
 
 # Contrasts and pairs of K classes are K² numbers, which are in no file.

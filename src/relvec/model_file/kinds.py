@@ -10,7 +10,6 @@ import numpy as np
 
 from relvec import kernels
 from relvec.basis import Basis, Group
-from relvec.design.pivots import Pivots
 from relvec.evidence import BottomUp, EvidenceFit, Hyperprior, Mrvm2, Status, TopDown
 from relvec.kernel_search import Adaptive, LengthScales
 from relvec.kernels.combinations import Mixture
@@ -58,6 +57,7 @@ from relvec.modelling.residuals import Calibration, Residuals
 from relvec.modelling.same_functions import Pruned
 from relvec.modelling.surroundings import Surroundings
 from relvec.partition import Incremental, SplitMerge, WorkingSet
+from relvec.pivots import Pivots
 from relvec.posterior import CoupledPosterior, Posterior
 from relvec.typing import AnyArray
 

@@ -22,7 +22,6 @@ import numpy as np
 from scipy.optimize import brentq
 
 from relvec.basis import Basis, Group, as_rows
-from relvec.design.pivots import Pivots
 from relvec.kernel_learning import Judged
 from relvec.kernels import Kernel
 from relvec.kernels.combinations import Mixture
@@ -32,6 +31,7 @@ from relvec.modelling.fitted import FittedModel
 from relvec.modelling.leave_one_out import equal_pairs
 from relvec.modelling.surroundings import Surroundings
 from relvec.modelling.training_set import TrainingSet
+from relvec.pivots import Pivots
 from relvec.typing import AnyArray, Array
 
 # Pivots beside the model's own rows, which come first: as many again, but no more than

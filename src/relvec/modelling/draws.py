@@ -12,9 +12,9 @@ from typing import ClassVar
 import numpy as np
 
 from relvec.basis import evaluated
-from relvec.design.pivots import Pivots
 from relvec.kernels import Kernel
 from relvec.modelling.surroundings import Surroundings
+from relvec.pivots import Pivots
 from relvec.typing import AnyArray, Array
 
 _PIVOTS = 500  # at most: of 10000 rows they take two seconds
