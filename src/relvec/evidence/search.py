@@ -187,11 +187,10 @@ class BatchSearch:
         """Nats, less the price of functions; none of an evidence that is no number."""
         before = state.model
         gain = found.log_evidence - before.log_evidence
-        if gain < SLACK * abs(before.log_evidence):
-            return -np.inf
         if state.phase in {"closing", "checking"}:
             gain -= self.price * (len(found.active) - len(before.active))
-        return gain if np.isfinite(gain) else -np.inf
+        # What rounding may have made is none.
+        return gain if gain > SLACK * abs(before.log_evidence) else -np.inf
 
     def _following(
         self, problem: Problem, state: SearchState, gain: float, joined: int
