@@ -21,7 +21,7 @@ from benchmarks.problems import REGRESSION, data_folder
 from benchmarks.reports import count, decimals, figures, show_table
 from relvec import RVC, RVR, BottomUp, TopDown, sparse_bayes
 from relvec.basis import Basis
-from relvec.design.sparse import sparse_functions
+from relvec.design.held import sparse_functions
 from relvec.kernels import (
     CompactMatern,
     Gaussian,

@@ -1,4 +1,4 @@
-"""Work on parts of the rows, several at a time, its results in order."""
+"""Work on parts of the rows, in parallel, with results in order."""
 
 import os
 import warnings
@@ -14,14 +14,14 @@ from typing import Any, Protocol, TypeVar
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-# Parts that are sent ahead of the one waited for, for every worker: one to begin with
-# when another ends. Each is held twice, here and there.
+# Parts sent ahead for every worker: one to begin with
+# when another ends. Each is in memory twice, here and there.
 _AHEAD = 2
-_RENEWALS = 3  # of processes that died, before the work is done here
+_RENEWALS = 3  # of dead processes, before this process does the work
 
 
 class OutOfTimeError(Exception):
-    """The time for the work that is being done is over."""
+    """The time limit of the current work has passed."""
 
 
 _OVER: ContextVar[Callable[[], bool] | None] = ContextVar("relvec time", default=None)
@@ -29,7 +29,7 @@ _OVER: ContextVar[Callable[[], bool] | None] = ContextVar("relvec time", default
 
 @contextmanager
 def stopped_when(over: Callable[[], bool]) -> Iterator[None]:
-    """Let long work raise OutOfTimeError as soon as ``over`` is true."""
+    """Make long work raise OutOfTimeError once ``over`` returns true."""
     token = _OVER.set(over)
     try:
         yield
@@ -38,7 +38,7 @@ def stopped_when(over: Callable[[], bool]) -> Iterator[None]:
 
 
 def check_time() -> None:
-    """Raise OutOfTimeError if the time for the present work is over.
+    """Raise OutOfTimeError if the time limit of the current work has passed.
 
     Every loop that can be long calls it. It does nothing where no time is set.
     """
@@ -67,16 +67,16 @@ def in_order(
 
 
 class Engine(Protocol):
-    """Who does the work."""
+    """Where work on parts of the rows is done."""
 
     def map(
         self, work: Callable[[Item], Result], items: Iterable[Item]
     ) -> Iterator[Result]:
-        """Results in the order of the items."""
+        """Apply the work to the items and yield results in their order."""
 
 
-class Here:
-    """The process itself, one item after another."""
+class CallingProcess:
+    """Work in the calling process, one item after another."""
 
     def map(
         self, work: Callable[[Item], Result], items: Iterable[Item]
@@ -94,9 +94,9 @@ class Pool:
 
     executor: Executor
     ahead: int
-    renewed: Callable[[], Executor] | None = None  # in the place of one that broke
+    renewed: Callable[[], Executor] | None = None  # replaces a broken executor
     renewals: int = field(default=0, init=False)
-    told: bool = field(default=False, init=False)  # that it is done here
+    told: bool = field(default=False, init=False)  # whether the user was warned
 
     def map(
         self, work: Callable[[Item], Result], items: Iterable[Item]
@@ -117,7 +117,7 @@ class Pool:
     def _submitted(
         self, work: Callable[[Item], Result], item: Item
     ) -> Future[Result] | None:
-        """None where there is no worker left to take it."""
+        """Submit work; None if no worker is left."""
         try:
             return self.executor.submit(work, item)
         except BrokenExecutor:
@@ -165,7 +165,7 @@ class Pool:
 
 
 class Cluster:
-    """The workers of a Dask client, who repeats what a worker that died had to do."""
+    """The workers of a Dask client, which repeats the tasks of a dead worker."""
 
     def __init__(self, client: Any) -> None:
         if client.status != "running":
@@ -183,7 +183,7 @@ class Cluster:
         return self.results(self.client.submit(work, one, pure=False) for one in items)
 
     def results(self, futures: Iterable[Any]) -> Iterator[Any]:
-        """Of futures that are made a few ahead of the one that is waited for."""
+        """Yield results of futures that are created a few ahead."""
         n_threads = sum(self.client.nthreads().values())
         if n_threads == 0:
             raise ValueError(
@@ -207,13 +207,13 @@ _ENGINE: ContextVar[Engine | None] = ContextVar("relvec engine", default=None)
 
 
 def engine() -> Engine:
-    """Who does the work in this context."""
-    return _ENGINE.get() or Here()
+    """Return the engine of this context."""
+    return _ENGINE.get() or CallingProcess()
 
 
 @contextmanager
 def parallel(workers: Any) -> Iterator[None]:
-    """Let work on partitions and blocks of rows be done by several workers.
+    """Do the work on partitions and blocks of rows by several workers.
 
     It is a matter of where a fit runs, not of what is fitted: results have the same
     bits whoever computes them, and no estimator keeps it.
@@ -256,7 +256,7 @@ def _made(workers: Any) -> Iterator[Engine]:
     if isinstance(workers, Integral) and not isinstance(workers, bool):
         count = _count(int(workers))
         if count == 1:
-            yield Here()
+            yield CallingProcess()
             return
         pool = Pool(_processes(count), _AHEAD * count, lambda: _processes(count))
         try:
@@ -285,8 +285,8 @@ def _count(workers: int) -> int:
 
 
 def _processes(count: int) -> Executor:
-    """That import no script again and are told what a script has defined."""
-    # Of no use to those who never ask for processes.
+    """Make processes that receive the definitions of a script without running it."""
+    # Only needed for processes.
     from joblib.externals.loky import ProcessPoolExecutor  # noqa: PLC0415
 
     return ProcessPoolExecutor(count)

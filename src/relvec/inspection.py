@@ -1,4 +1,4 @@
-"""How far a sparse solution depends on the rows it was fitted to."""
+"""Stability of a sparse solution when the training rows change."""
 
 from dataclasses import dataclass
 from numbers import Integral
@@ -40,7 +40,7 @@ class RelevanceStability:
 
     @property
     def frequency(self) -> Array:
-        """Share of its fits in which the row was a vector; nan if it had none."""
+        """Share of the fits with a row in which it was a vector; NaN without fits."""
         return np.where(self.fits > 0, self.counts / np.maximum(self.fits, 1), np.nan)
 
 
@@ -108,14 +108,14 @@ def relevance_stability(
         np.asarray(X) if get_tags(estimator).input_tags.pairwise else X,
         y,
         cv=splits,
-        # No score is wanted, but a model without vectors is refused at its first fit.
+        # Scores are not needed, but refuse a model without vectors at the first fit.
         scoring=lambda fitted, *_: len(_relevant_rows(fitted)),
         return_estimator=True,
         error_score="raise",
     )
     counts, fits = np.zeros((2, len(y)), dtype=np.intp)
     for (train, _), fitted in zip(splits, result["estimator"], strict=True):
-        rows = np.arange(len(y))[train]  # a mask will do
+        rows = np.arange(len(y))[train]  # train may be a mask
         fits[rows] += 1
         counts[rows[_relevant_rows(fitted)]] += 1
     labels = np.asarray(y) if is_classifier(estimator) else None
@@ -123,7 +123,7 @@ def relevance_stability(
 
 
 def last_step(estimator: Any) -> tuple[Any, Any, Any]:
-    """What a search has found, the steps before its last one, and that.
+    """Split an estimator: the best of a search, its preprocessing, its last step.
 
     None are before an estimator that is not at the end of a pipeline.
     """
@@ -134,7 +134,7 @@ def last_step(estimator: Any) -> tuple[Any, Any, Any]:
 
 
 def _relevant_rows(fitted: Any) -> Indices:
-    """Numbers of the rows that are vectors, each once."""
+    """Indices of the rows that are vectors, without duplicates."""
     *_, model = last_step(fitted)
     if not hasattr(model, "relevance_"):
         raise ValueError(

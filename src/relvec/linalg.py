@@ -15,6 +15,7 @@ from threadpoolctl import ThreadpoolController
 
 from relvec.precision import LOST_TO_ROUNDING
 from relvec.typing import AnyArray, Array
+from relvec.work import count_factorisation
 
 # Numbers within these bounds have sums of squares within the range of float64.
 SQUARABLE = (1e-140, 1e140)
@@ -33,6 +34,7 @@ _LEAST_COLUMNS, _MOST_PARTS = 480, 8
 
 def cholesky(stack: Array) -> Array:
     """Lower factors L of a stack (K, n, n) of positive definite matrices LLᵀ."""
+    count_factorisation()
     return np.asarray(np.linalg.cholesky(stack), dtype=np.float64)
 
 
@@ -42,6 +44,7 @@ def cholesky_and_inverse(stack: Array) -> tuple[Array, Array]:
     For small matrices in inner loops: LAPACK's two calls and little around them. The
     factors take the place of the matrices.
     """
+    count_factorisation()
     inverses = np.empty_like(stack)
     size = stack.shape[1]
     for k, matrix in enumerate(stack if size else ()):
@@ -64,6 +67,7 @@ def rotated(rows: Array, *, overwrite: bool = False) -> Array:
     """
     if len(rows) <= _WORTH_TURNING * rows.shape[1]:
         return rows
+    count_factorisation()
     # scipy's qr would copy all of the rows once more.
     turned = lapack.dgeqrf(rows, lwork=_PANEL * rows.shape[1], overwrite_a=overwrite)[0]
     return np.triu(turned[: rows.shape[1]])
@@ -97,6 +101,7 @@ class Reflections:
         """Of rows that are at least as many as columns."""
         if rows.shape[1] == 0:
             return cls(rows, np.empty(0))
+        count_factorisation()
         (vectors, tau), _ = qr(rows, mode="raw", check_finite=False)
         return cls(vectors, tau)
 
@@ -300,9 +305,25 @@ def single_threaded() -> Iterator[None]:
             _threads.leave()
 
 
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """One thread whether or not other fits are running, so that bits are the same."""
+    before, _within.alone = getattr(_within, "alone", False), True
+    try:
+        with single_threaded():
+            yield
+    finally:
+        _within.alone = before
+
+
+def _shares_threads() -> bool:
+    """Whether this thread may use no other."""
+    return _threads.fits != 1 or getattr(_within, "alone", False)
+
+
 def available_threads() -> int:
     """Threads that work on blocks of rows may use: those BLAS was limited by."""
-    return _threads.before if _threads.fits == 1 else 1
+    return 1 if _shares_threads() else _threads.before
 
 
 def wide_product(left: Array, right: Array, out: Array | None = None) -> Array:
@@ -337,7 +358,7 @@ def wide_product(left: Array, right: Array, out: Array | None = None) -> Array:
 @contextmanager
 def threads_for(multiplications: float) -> Iterator[None]:
     """All BLAS threads again for a large product, while only one fit is running."""
-    if multiplications < _LARGE_PRODUCT or _threads.fits != 1 or _threads.before == 1:
+    if multiplications < _LARGE_PRODUCT or _shares_threads() or _threads.before == 1:
         yield
         return
     _threads.limit(_threads.each_before)

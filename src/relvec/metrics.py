@@ -1,4 +1,4 @@
-"""How good probabilities are."""
+"""Scores of predicted probabilities."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ def predictive_log_likelihood(
     sample_weight: Any = None,
     normalize: bool = True,
 ) -> float:
-    """Logarithm of the probability that a model gave to the true class.
+    """Log probability that a model gave to the true class.
 
     Psorakis, Damoulas and Girolami call it predictive likelihood, log p of the true
     class for a single row [1]_; this is its mean over all rows, or their sum. Unlike
@@ -75,7 +75,7 @@ def predictive_log_likelihood(
 def predictive_log_likelihood_scorer(
     estimator: Any, X: Any, y: Any, sample_weight: Any = None
 ) -> float:
-    """Score a fitted classifier by :func:`predictive_log_likelihood`, its mean.
+    """Score a fitted classifier by its mean :func:`predictive_log_likelihood`.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ def predictive_log_likelihood_scorer(
 
 
 def _columns(y: AnyArray, classes: AnyArray, p: AnyArray) -> AnyArray:
-    """Of every row, the column of its true class."""
+    """Column of the true class of every row."""
     if y.ndim != 1 or classes.ndim != 1 or p.shape != (len(y), len(classes)):
         raise ValueError(
             f"probabilities has shape {p.shape}, y has {y.shape} and classes "

@@ -1,4 +1,4 @@
-"""What a notebook shows of a fitted estimator, below scikit-learn's diagram."""
+"""Summary of a fitted estimator in a notebook, below scikit-learn's diagram."""
 
 import re
 from html import escape
@@ -8,13 +8,13 @@ import numpy as np
 
 _LONGEST = 160  # characters of a line
 _DIGITS = re.compile(r"\d+\.\d{4,}(e[+-]?\d+)?")
-# Colours are the notebook's own, so that light and dark themes both suit.
+# Inherit the notebook's colours, for light and dark themes.
 _CELL = "text-align:left;padding:.15em .8em .15em 0;background:none;color:inherit"
 _RULE = "border-bottom:1px solid rgba(128,128,128,.3)"
 
 
 def fitted_html(estimator: Any) -> str:
-    """A table of what was found, or nothing before a fit."""
+    """Render the summary as a table; nothing before a fit."""
     if not hasattr(estimator, "model_"):
         return ""
     lines = "".join(
@@ -29,7 +29,7 @@ def fitted_html(estimator: Any) -> str:
 
 
 def fitted_lines(estimator: Any) -> dict[str, str]:
-    """What was found, by name, in the order to read it."""
+    """Summarise a fit: names and values, in reading order."""
     model = estimator.model_
     sparse = hasattr(estimator, "relevance_")
     lines = {f"{'relevance' if sparse else 'support'} vectors": f"{len(model.indices)}"}
@@ -47,7 +47,7 @@ def fitted_lines(estimator: Any) -> dict[str, str]:
 
 
 def _kernels(estimator: Any) -> str:
-    """All kernels, each once, with what was learned of them."""
+    """Name the distinct kernels with their learned parameters."""
     if estimator.kernel is None:
         return "none: the features themselves"
     models = getattr(estimator.model_, "models", (estimator.model_,))
@@ -71,12 +71,12 @@ def _vary(scales: Any) -> bool:
     if scales is None:
         return False
     rows = np.atleast_2d(scales.T).T
-    rows = rows[np.isfinite(rows).all(axis=1)]  # kernels without have none
+    rows = rows[np.isfinite(rows).all(axis=1)]  # NaN for kernels without length scales
     return len(rows) > 1 and bool(np.ptp(rows, axis=0).any())
 
 
 def _named(kernel: Any) -> str:
-    """As it is written, in few digits; functions by their names."""
+    """Write a kernel in few digits; a function by its name."""
     kernel = getattr(kernel, "function", kernel)
     name = getattr(kernel, "__name__", repr(kernel))
     return _DIGITS.sub(lambda number: f"{float(number[0]):.4g}", name)

@@ -1,4 +1,4 @@
-"""Checks of what users pass in and have: each message names it and the remedy."""
+"""Checks of parameters and installed packages; messages name the remedy."""
 
 import re
 from collections.abc import Iterable
@@ -26,7 +26,7 @@ _SIZE = re.compile(r"(?P<number>\d+(\.\d+)?)\s*(?P<unit>([kmgt]i?)?b)", re.IGNOR
 
 
 def check_choice(name: str, value: Any, choices: Iterable[str]) -> None:
-    """One of a few words."""
+    """Refuse anything but one of a few words."""
     options = tuple(choices)
     if not isinstance(value, str) or value not in options:
         words = ", ".join(repr(option) for option in options)
@@ -34,42 +34,42 @@ def check_choice(name: str, value: Any, choices: Iterable[str]) -> None:
 
 
 def check_positive(name: str, value: Any) -> None:
-    """A number above zero."""
+    """Refuse anything but a number above zero."""
     if not _is_finite(value) or value <= 0:
         raise _refused(name, "a positive number", value)
 
 
 def check_number(name: str, value: Any) -> None:
-    """A finite number."""
+    """Refuse anything but a finite number."""
     if not _is_finite(value):
         raise _refused(name, "a finite number", value)
 
 
 def check_not_negative(name: str, value: Any) -> None:
-    """A number of at least zero."""
+    """Refuse anything but a number of at least zero."""
     if not _is_finite(value) or value < 0:
         raise _refused(name, "a number of at least 0", value)
 
 
 def check_fraction(name: str, value: Any) -> None:
-    """A number between zero and one."""
+    """Refuse anything but a number between zero and one."""
     if not _is_number(value) or not 0 < value < 1:
         raise _refused(name, "a number between 0 and 1", value)
 
 
 def check_count(name: str, value: Any) -> None:
-    """A whole number of at least one."""
+    """Refuse anything but an integer of at least one."""
     if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
         raise _refused(name, "a whole number of at least 1", value)
 
 
 def as_min_vectors(value: Any, n_basis: int) -> int:
-    """A number of functions, or a fraction of all; None is none."""
+    """Return a number of functions, given as such or as a fraction; None is none."""
     return 0 if value is None else as_share("min_vectors", value, n_basis)
 
 
 def as_share(name: str, value: Any, total: int) -> int:
-    """A number of at least one, given as such or as a fraction of all."""
+    """Return a number of at least one, given as such or as a fraction of all."""
     if isinstance(value, Integral) and not isinstance(value, bool) and int(value) > 0:
         return int(value)
     if _is_number(value) and 0 < value < 1:
@@ -79,7 +79,7 @@ def as_share(name: str, value: Any, total: int) -> int:
 
 
 def as_bytes(name: str, value: Any) -> float:
-    """A number of bytes, given as such or in words such as "2GB" or "500 MiB"."""
+    """Return a number of bytes, given as such or as "2GB" or "500 MiB"."""
     size = value
     found = _SIZE.fullmatch(value.strip()) if isinstance(value, str) else None
     if found is not None:
@@ -90,7 +90,7 @@ def as_bytes(name: str, value: Any) -> float:
 
 
 def check_noise_variance(value: Any) -> None:
-    """A positive number, or the wish to have it estimated."""
+    """Check a positive number, or the word for an estimate."""
     if isinstance(value, str) and value == "estimate":
         return
     if not _is_finite(value) or value <= 0:
@@ -98,7 +98,7 @@ def check_noise_variance(value: Any) -> None:
 
 
 def check_noise_variances(value: Any) -> None:
-    """The same, or a positive number for each of several outputs."""
+    """Check the same, or a positive number for each output."""
     if not isinstance(value, list | tuple | np.ndarray):
         check_noise_variance(value)
     elif np.size(as_floats("noise_variance", value, 1)) == 0 or np.min(value) <= 0:
@@ -106,7 +106,7 @@ def check_noise_variances(value: Any) -> None:
 
 
 def check_one_target(y: Any, what: str, remedy: str) -> None:
-    """Refuse several targets of a row."""
+    """Refuse several targets in a row."""
     shape = np.asarray(y).shape
     if len(shape) == 2 and shape[1] > 1:
         msg = f"{what} takes one target for each row, and y has {shape[1]}: {remedy}"
@@ -114,13 +114,13 @@ def check_one_target(y: Any, what: str, remedy: str) -> None:
 
 
 def check_flag(name: str, value: Any) -> None:
-    """True or False."""
+    """Refuse anything but True or False."""
     if not isinstance(value, bool | np.bool_):
         raise _refused(name, "True or False", value)
 
 
 def check_level(name: str, value: Any) -> None:
-    """A whole number of at least zero; True and False will do."""
+    """Refuse anything but an integer of at least zero, or a boolean."""
     if not isinstance(value, Integral | np.bool_) or value < 0:
         raise _refused(name, "a whole number of at least 0", value)
 
@@ -139,7 +139,7 @@ def check_unmasked(name: str, values: Any) -> None:
 
 
 def as_floats(name: str, values: Any, ndim: int) -> Array:
-    """A finite array of real numbers with the given number of axes."""
+    """Return a finite array of real numbers with the given number of axes."""
     check_unmasked(name, values)
     try:
         array = np.asarray(values)
@@ -162,7 +162,7 @@ def as_floats(name: str, values: Any, ndim: int) -> Array:
 def as_weights(
     sample_weight: Any, n_samples: int, *, name: str = "sample_weight"
 ) -> Array:
-    """One repetition count per row, not all zero; ones by default."""
+    """Return one weight per row, not all zero; ones by default."""
     if sample_weight is None:
         return np.ones(n_samples)
     if _is_number(sample_weight):
@@ -191,7 +191,7 @@ def as_weights(
 
 
 def optional_module(name: str, use: str, extra: str) -> Any:
-    """A module that not everybody needs, or the way to get it."""
+    """Import an optional module, or raise an error that says how to install it."""
     try:
         return import_module(name)
     except ImportError as error:

@@ -1,4 +1,4 @@
-"""Parameters by name, as scikit-learn asks for them, without scikit-learn."""
+"""``get_params`` and ``set_params`` in the manner of scikit-learn, without it."""
 
 import inspect
 from copy import deepcopy
@@ -50,7 +50,7 @@ class Parametric:
         self
         """
         own, nested = self._sorted_by_owner(params)
-        # All is checked together, on copies, before anything is changed.
+        # Check all parameters together, on copies, before changing any.
         inner = {
             name: deepcopy(own.get(name, getattr(self, name))).set_params(**values)
             for name, values in nested.items()
@@ -67,7 +67,7 @@ class Parametric:
     def _sorted_by_owner(
         self, params: dict[str, Any]
     ) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
-        """Parameters of its own, and of each object it contains."""
+        """Its own parameters, and those of each object it contains."""
         known = self._own_params()
         own = {name: value for name, value in params.items() if name in known}
         nested: dict[str, dict[str, Any]] = {}
@@ -105,12 +105,12 @@ def _has_params(value: object) -> bool:
 
 
 def _plain(value: Any) -> Any:
-    """Arrays and their numbers as Python's own, whose repr is exact."""
+    """Convert arrays and their numbers to Python's own, whose repr is exact."""
     return value.tolist() if hasattr(value, "tolist") else value
 
 
 def _comparable(value: Any) -> Any:
-    """What can be compared by ``==`` with one answer."""
+    """Convert a value so that ``==`` gives a single answer."""
     plain = _plain(value)
     if isinstance(plain, dict):
         return {name: _comparable(entry) for name, entry in plain.items()}

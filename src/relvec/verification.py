@@ -1,4 +1,4 @@
-"""Replaying what a file says of itself: model files, ONNX and C."""
+"""Self-tests of model files, ONNX files and C files."""
 
 import json
 import os
@@ -18,12 +18,12 @@ from relvec.persistence import self_test_error
 from relvec.typing import AnyArray
 
 _COMPILERS = ("cc", "gcc", "clang")
-_SECONDS = 60  # for a compiler, and for the test of a few rows
+_SECONDS = 60  # limit of a compiler, and of the test
 _NEEDED = "verify needs onnxruntime to run an ONNX file", "onnx"
 
 
 def verify(path: str | PathLike[str]) -> float:
-    """The largest error of a file on the rows that it brings with it.
+    """Return the largest error of a file on the rows stored in it.
 
     Files of models and exports hold a few rows, and what the model said of them when it
     was written. They are predicted again, by whatever runs such a file here.
@@ -94,13 +94,13 @@ Arrays = dict[str, AnyArray]
 
 
 def _at_once(test: dict[str, Any]) -> tuple[Arrays, Arrays]:
-    """Rows of numbers, and what is expected."""
+    """Read test rows of numbers, and the expected outputs."""
     expected = {name: unpacked(one) for name, one in test["expected"].items()}
     return {"X": unpacked(test["rows"])}, expected
 
 
 def _by_column(test: dict[str, Any]) -> tuple[Arrays, Arrays]:
-    """The same of a table of numbers and text."""
+    """Read test rows of a table of numbers and text."""
     rows = {}
     for name, cells in test["columns"].items():
         kind = object if isinstance(cells[0], str) else np.dtype(test["precision"])
@@ -124,7 +124,7 @@ def _of_c(path: Path) -> float:
     with tempfile.TemporaryDirectory() as folder:
         program = Path(folder) / "self_test.exe"
         flags = ["-std=c99", "-O1", "-DRELVEC_SELF_TEST", "-x", "c"]
-        source = str(path.resolve())  # no name of a file is an option
+        source = str(path.resolve())  # an absolute path is never read as an option
         _run([*_compiler(), *flags, source, "-o", str(program), "-lm"], "compile")
         printed = _run([str(program)], "run", (0, 1))
     try:
@@ -137,7 +137,7 @@ _KINDS = {".onnx": _of_onnx, ".c": _of_c, ".h": _of_c}
 
 
 def _compiler() -> list[str]:
-    """The words that a command begins with."""
+    """Find the command of the compiler."""
     chosen = os.environ.get("CC", "").split()
     named = next((name for name in _COMPILERS if shutil.which(name)), None)
     if not chosen and named is None:

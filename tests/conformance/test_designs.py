@@ -12,7 +12,7 @@ from relvec.basis import Basis, Group
 from relvec.data import Block
 from relvec.design import DenseDesign, Rows
 from relvec.design.blocked import BlockedDesign, Room
-from relvec.design.sparse import SparseDesign
+from relvec.design.held import SparseDesign
 from relvec.kernels import Columns, Gaussian, Linear
 
 ENTRIES = drawn(7, (17, 9))

@@ -358,7 +358,7 @@ def test_targets_of_another_kind_in_the_second_file(tmp_path):
 
 def test_paths(tmp_path):
     write(tmp_path, "rows.txt", "1 2 3")
-    with pytest.raises(ValueError, match=r"rows\.txt is not of a known kind; .*\.csv"):
+    with pytest.raises(ValueError, match=r"rows\.txt has an unsupported type; .*\.csv"):
         scan(tmp_path / "rows.txt")
     with pytest.raises(FileNotFoundError, match=r"none\.csv does not exist; check"):
         scan(tmp_path / "none.csv")
@@ -367,7 +367,7 @@ def test_paths(tmp_path):
     with pytest.raises(ValueError, match=r"s3://.* pyarrow\.dataset"):
         scan("s3://bucket/rows.parquet")
     write(tmp_path, "rows.csv", "x\n1\n")
-    with pytest.raises(ValueError, match=r"rows\.txt is not of a known kind"):
+    with pytest.raises(ValueError, match=r"rows\.txt has an unsupported type"):
         scan(tmp_path)
     (tmp_path / "rows.txt").unlink()
     write(tmp_path, "rows.npy", GOOD)

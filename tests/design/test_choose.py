@@ -13,8 +13,8 @@ from relvec.basis import Basis
 from relvec.data import scan
 from relvec.design import Budget, DenseDesign, Dictionary, Rows, choose_design
 from relvec.design.blocked import BlockedDesign
-from relvec.design.dictionary import in_words
-from relvec.design.sparse import SparseDesign
+from relvec.design.choose import in_words
+from relvec.design.held import SparseDesign
 from relvec.kernels import Columns, CompactMatern, Gaussian, Sigmoid
 
 POINTS = read_only(np.random.default_rng(5).uniform(-10, 10, (6000, 2)))

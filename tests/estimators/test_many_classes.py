@@ -33,3 +33,10 @@ def test_many_classes_fit_at_the_defaults(n_classes, n_rows, n_features):
     assert_allclose(p.sum(axis=1), 1)
     assert model.calibration_.log_loss < model.calibration_.baseline_log_loss
     assert np.isfinite(model.log_evidence_)
+
+
+@pytest.mark.parametrize("multi_class", ["auto", "softmax"])
+def test_more_classes_than_one_model_can_have_are_refused(multi_class):
+    X, y = blobs(1000, 3000)
+    with pytest.raises(ValueError, match=r"1000 classes.*'ovr'.*LSSVC"):
+        RVC(multi_class=multi_class).fit(X, y)

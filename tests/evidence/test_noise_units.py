@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 
 from relvec.design.compressed import Inner, compressed
-from relvec.design.dense import DenseDesign
+from relvec.design.held import DenseDesign
 from relvec.evidence import BottomUp, Problem, SolverContext, as_solver, solved
 from relvec.evidence.maximise import Limits
 from relvec.evidence.newton import Coordinates, Moments, NoiseUnits, tempered

@@ -10,7 +10,7 @@ from sklearn.model_selection import GridSearchCV
 from relvec import LSSVC, LSSVR, RVC, RVR, FitWarning, OneAgainstOne
 from relvec.data import noisy_sinc
 from relvec.report import make_report
-from relvec.report.blocks import Table, plain, shown
+from relvec.report.page import Table, plain, shown
 
 
 def section(report, name):
@@ -54,7 +54,7 @@ def test_a_feature_may_be_called_weight():
 
 
 def test_rows_that_were_drawn_are_said_to_be(monkeypatch):
-    monkeypatch.setattr("relvec.report.case._MOST", 20)
+    monkeypatch.setattr("relvec.report.case._MOST_ROWS", 20)
     X, y = noisy_sinc(50)
     model = RVR(gamma=0.1).fit(X, y)
 

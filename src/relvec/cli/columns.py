@@ -13,12 +13,12 @@ from relvec.cli.options import CLASSIFICATION, REGRESSION
 from relvec.cli.tables import in_rows
 from relvec.typing import AnyArray
 
-_MOST_ALIKE = 0.5  # share of cells that look so
+_MOST_ALIKE = 0.5  # share of cells that match a pattern
 _MOST_CELLS, _MOST_LETTERS = (
     1000,
     10_000,
-)  # cells that are looked at, and letters of each
-# What cells look like, and the remedy.
+)  # cells to look at, and letters of each
+# Pattern of cells, and the remedy.
 _TEXT_PATTERNS = (
     (r"[+-]?\d[\d.]*(,\d+)+", "write numbers without commas and with decimal points"),
     (r"[+-]?[$€£¥]\s?[\d.,]+|[\d.,]+\s?[$€£¥]", "write numbers without signs of money"),
@@ -30,15 +30,15 @@ _TEXT_PATTERNS = (
     (r"[^;]+(;[^;]*)+", "write commas instead of semicolons between cells"),
 )
 _LARGEST = float(np.finfo(np.float64).max) ** 0.5
-_MOSTLY_NUMBERS = 0.5  # share of numbers above which text among them is a slip
-# Whole numbers are classes if there are few, each of them several times.
+_MOSTLY_NUMBERS = 0.5  # share of numbers above which text is an error
+# Few integers that occur several times each are classes.
 _FEW_VALUES, _ROWS_PER_CLASS = 10, 5
 _MOST_CLASSES = 100
-_MOST_LABEL_LETTERS = 1000  # letters: numpy gives those of the longest to every row
+_MOST_LABEL_LETTERS = 1000  # numpy stores every label at the longest length
 
 
 def text_hint(cells: Iterable[object]) -> str | None:
-    """What would make numbers of most of the cells; None if they are plain text."""
+    """Return how to turn most cells into numbers; None for plain text."""
     seen = zip(cells, range(_MOST_CELLS), strict=False)
     texts = [str(cell).strip()[:_MOST_LETTERS] for cell, _ in seen]
     for look, remedy in _TEXT_PATTERNS:
@@ -50,30 +50,32 @@ def text_hint(cells: Iterable[object]) -> str | None:
 
 @dataclass(frozen=True)
 class Columns:
-    """Names of the features, in the order of the table."""
+    """Names of the features, in the order of the table; numeric and text."""
 
     numbers: tuple[str, ...]
     texts: tuple[str, ...]
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Numbers first."""
+        """All names, numeric columns first."""
         return self.numbers + self.texts
 
 
-def chosen(
+def choose_columns(
     frame: pd.DataFrame, target: str, drop: tuple[str, ...], most_categories: int
 ) -> Columns:
-    """All columns but the target and those to drop, by what they hold."""
-    names = left(frame.columns, target, drop)
+    """Choose all columns but the target and those to drop; find their types."""
+    names = remaining_columns(frame.columns, target, drop)
     texts = tuple(name for name in names if _is_text(frame[name], name))
     for name in texts:
         _check_categories(frame[name], name, most_categories)
     return Columns(tuple(name for name in names if name not in texts), texts)
 
 
-def left(known: Iterable[str], target: str, drop: tuple[str, ...]) -> list[str]:
-    """Names of all columns but the target and those to drop."""
+def remaining_columns(
+    known: Iterable[str], target: str, drop: tuple[str, ...]
+) -> list[str]:
+    """List all columns but the target and those to drop."""
     known = list(known)
     check_has_columns(known, (target, *drop))
     if target in drop:
@@ -85,7 +87,7 @@ def left(known: Iterable[str], target: str, drop: tuple[str, ...]) -> list[str]:
 
 
 def check_has_columns(known: Iterable[str], names: Iterable[str]) -> None:
-    """Refuse a table that lacks one of these."""
+    """Refuse a table that lacks one of the named columns."""
     known = list(known)
     missing = [name for name in names if name not in known]
     if missing:
@@ -107,8 +109,10 @@ def _looks_like_number(name: str) -> bool:
     return True
 
 
-def features(frame: pd.DataFrame, columns: Columns, *, missing: bool) -> pd.DataFrame:
-    """Floats and text, as a model takes them; without gaps unless these may be."""
+def feature_frame(
+    frame: pd.DataFrame, columns: Columns, *, missing: bool
+) -> pd.DataFrame:
+    """Return features as floats and text; refuse missing values unless allowed."""
     made = {name: as_numbers(frame[name], name) for name in columns.numbers}
     made |= {name: _text_values(frame[name]) for name in columns.texts}
     for name, values in made.items():
@@ -122,7 +126,7 @@ def features(frame: pd.DataFrame, columns: Columns, *, missing: bool) -> pd.Data
 
 
 def as_numbers(column: pd.Series, name: str) -> AnyArray:
-    """Finite floats, and nan where there is nothing."""
+    """Convert a column to finite floats; missing values are NaN."""
     numbers = pd.to_numeric(_booleans_as_floats(column), errors="coerce")
     values = numbers.to_numpy(dtype=np.float64, na_value=np.nan)
     text = np.isnan(values) & column.notna().to_numpy()
@@ -150,12 +154,12 @@ def as_numbers(column: pd.Series, name: str) -> AnyArray:
 
 
 def _first_row(rows: pd.DataFrame | pd.Series) -> int:
-    """The number of the first row, where these are some of a file."""
+    """Number of the first row of a block in its file."""
     return int(rows.index[0]) if len(rows) else 0
 
 
 def check_not_empty(frame: pd.DataFrame, columns: Columns) -> None:
-    """Refuse columns without a single value, which nothing can be learned from."""
+    """Refuse columns without a single value."""
     empty = [name for name in columns.names if frame[name].isna().all()]
     if empty:
         options = " ".join(f"--drop {name!r}" for name in empty[:3])
@@ -163,7 +167,7 @@ def check_not_empty(frame: pd.DataFrame, columns: Columns) -> None:
 
 
 def _booleans_as_floats(column: pd.Series) -> pd.Series:
-    """Truth values beside gaps come as objects."""
+    """Convert booleans in columns of objects to floats."""
     if isinstance(column.dtype, pd.CategoricalDtype):
         column = column.astype(object)
     if pd.api.types.is_object_dtype(column):
@@ -180,7 +184,7 @@ def _text_values(column: pd.Series) -> AnyArray:
 
 
 def _is_text(column: pd.Series, name: str) -> bool:
-    """Whether it is to be encoded; or refuse what is neither numbers nor text."""
+    """Whether a column is text; refuse what is neither numbers nor text."""
     kind: Any = column.dtype
     if pd.api.types.is_bool_dtype(kind) or pd.api.types.is_numeric_dtype(kind):
         return False
@@ -197,7 +201,7 @@ def _is_text(column: pd.Series, name: str) -> bool:
 
 
 def _check_stray_text(column: pd.Series, name: str) -> None:
-    """Refuse numbers with some text among them, which would be a label each."""
+    """Refuse numbers with some text among them, which would be encoded."""
     known = column.notna()
     numbers = pd.to_numeric(_booleans_as_floats(column), errors="coerce").notna()
     if numbers.sum() > _MOSTLY_NUMBERS * known.sum() and not numbers[known].all():
@@ -222,7 +226,7 @@ def _check_categories(column: pd.Series, name: str, most: int) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Target:
-    """Values of all rows, and what they are."""
+    """Target values of all rows, and whether they are classes."""
 
     name: str
     values: AnyArray
@@ -230,27 +234,27 @@ class Target:
 
     @property
     def task(self) -> str:
-        """By name."""
+        """Name of the task."""
         return CLASSIFICATION if self.classes else REGRESSION
 
 
 def read_target(frame: pd.DataFrame, name: str, task: str | None) -> Target:
-    """The column as numbers or labels: as asked for, or by what it looks like."""
+    """Read the target as numbers or labels, as asked for or as guessed."""
     check_has_columns(frame.columns, [name])
     column = frame[name]
     _check_no_gaps(column)
     return make_target(name, _target_values(column), task)
 
 
-def observed(frame: pd.DataFrame, name: str, labels: list[Any]) -> Target:
-    """The column as a model with such labels has it; numbers, if it has none."""
+def observed_target(frame: pd.DataFrame, name: str, labels: list[Any]) -> Target:
+    """Read the target for a model with these labels, or for a regression."""
     check_has_columns(frame.columns, [name])
     column = frame[name]
     _check_no_gaps(column)
     values, known = _target_values(column), np.asarray(labels)
     text = values.dtype.kind not in "biuf"
     if labels and known.dtype.kind in "UTO":
-        values, text = np.asarray([str(value) for value in whole(values)]), False
+        values, text = np.asarray([str(value) for value in as_integers(values)]), False
     if not labels and text:
         raise CliError(
             f"the target {name!r} is text ({str(values[0])!r} in row 1), and the model "
@@ -258,7 +262,7 @@ def observed(frame: pd.DataFrame, name: str, labels: list[Any]) -> Target:
         )
     if not labels:
         return Target(name, as_numbers(column, name), classes=False)
-    values = whole(values)
+    values = as_integers(values)
     unknown = np.full(len(values), True) if text else ~np.isin(values, known)
     if unknown.any():
         cell, shown = values[unknown].tolist()[0], listed(map(repr, known.tolist()))
@@ -270,16 +274,16 @@ def observed(frame: pd.DataFrame, name: str, labels: list[Any]) -> Target:
 
 
 def make_target(name: str, values: AnyArray, task: str | None) -> Target:
-    """Values without gaps, checked for what they are to be."""
+    """Make a target of complete values; check them for the task."""
     found = task or guess_task(values)
     if found == REGRESSION:
         return Target(name, _as_floats(name, values), classes=False)
     check_classes(name, values)
-    return Target(name, whole(values), classes=True)
+    return Target(name, as_integers(values), classes=True)
 
 
 def guess_task(values: AnyArray) -> str:
-    """Regression, if numbers are more than a few whole ones."""
+    """Guess regression, unless values are text, booleans or few integers."""
     if values.dtype.kind not in "iuf":
         return CLASSIFICATION
     different = np.unique(values)
@@ -289,7 +293,7 @@ def guess_task(values: AnyArray) -> str:
 
 
 def check_classes(name: str, values: AnyArray) -> None:
-    """Refuse one class, and more of them than could be told apart."""
+    """Refuse a single class, and too many of them."""
     labels = pd.unique(values)
     if len(labels) < 2:
         raise CliError(
@@ -306,7 +310,7 @@ def check_classes(name: str, values: AnyArray) -> None:
 
 
 def _python_repr(label: Any) -> str:
-    """As it is written, without the name of its type."""
+    """Write a label without the name of its numpy type."""
     return repr(label.item() if hasattr(label, "item") else label)
 
 
@@ -324,7 +328,7 @@ def _check_no_gaps(column: pd.Series) -> None:
 
 
 def _target_values(column: pd.Series) -> AnyArray:
-    """Numbers, truth values or text."""
+    """Return target values as booleans, numbers or text."""
     kind = column.dtype
     if pd.api.types.is_bool_dtype(kind):
         return column.to_numpy(dtype=bool)
@@ -353,8 +357,8 @@ def _as_floats(name: str, values: AnyArray) -> AnyArray:
     return as_numbers(pd.Series(values), name)
 
 
-def whole(values: AnyArray) -> AnyArray:
-    """Labels such as 1.0 as the whole numbers that they are."""
+def as_integers(values: AnyArray) -> AnyArray:
+    """Convert labels such as 1.0 to integers."""
     if values.dtype.kind == "f" and np.all(values == np.floor(values)):
         return values.astype(np.int64)
     return values

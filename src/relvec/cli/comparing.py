@@ -26,7 +26,13 @@ from threadpoolctl import threadpool_limits
 
 from relvec import LSSVC, LSSVR
 from relvec.cli.errors import CliError
-from relvec.cli.fitting import Data, estimator, prepare_data, prepared, scores
+from relvec.cli.fitting import (
+    Data,
+    make_estimator,
+    make_preprocessing,
+    prepare_data,
+    scores,
+)
 from relvec.cli.options import Choices, Source
 from relvec.cli.output import Output, time_left
 from relvec.cli.tables import read_table
@@ -34,15 +40,15 @@ from relvec.typing import AnyArray
 
 Scores = dict[str, float | None]
 
-_MOST_GP_ROWS = 1000  # rows, since its time grows with their cube
-# With fewer than these no kind of model gains by a second thread, and boosting loses
-# much where others work on the machine, too: its threads wait for each other.
+_MOST_GP_ROWS = 1000  # rows, since the time grows with their cube
+# With fewer rows no model gains by a second thread, and boosting loses much if other
+# programs run: its threads wait for each other.
 _FEW_ROWS = 2000
 
 
 @dataclass(frozen=True)
 class Contender:
-    """A kind of model: how it is made, and how many rows it may have."""
+    """A kind of model: how to make it, and its most rows."""
 
     name: str
     make: Callable[[Choices, bool], Any]
@@ -51,7 +57,7 @@ class Contender:
 
 
 def _rvm(choices: Choices, classes: bool) -> Any:
-    return estimator(choices, classes=classes)
+    return make_estimator(choices, classes=classes)
 
 
 def _lssvm(choices: Choices, classes: bool) -> Any:
@@ -59,7 +65,7 @@ def _lssvm(choices: Choices, classes: bool) -> Any:
 
 
 def _svm(choices: Choices, classes: bool) -> Any:
-    """With its defaults, for which numbers to predict must be of about unit size."""
+    """Make an SVM with its defaults, which assume a target of unit scale."""
     del choices  # nothing is drawn
     if classes:
         return SVC()
@@ -106,7 +112,7 @@ CONTENDERS = (
 def compare_models(
     output: Output, source: Source, folds: int, models: Sequence[str]
 ) -> dict[str, Any]:
-    """Means over the same folds, a row for each kind of model."""
+    """Read a table and compare models on the same folds."""
     data = prepare_data(read_table(source.data), source.target, source.choices)
     return {
         "task": data.target.task,
@@ -120,16 +126,16 @@ def compare_models(
 def compare_on_folds(
     output: Output, data: Data, choices: Choices, folds: int, models: Sequence[str]
 ) -> list[dict[str, Any]]:
-    """The same of a table that was read."""
+    """Compare models on the same folds; return a row of means for each."""
     parts = list(_folds(data, folds, choices.seed))
     chosen = [each for each in CONTENDERS if each.name in models]
     tried: dict[str, list[Scores]] = {each.name: [] for each in chosen}
-    with output.steps(len(chosen) * folds) as tell:
-        # All models on a fold, so that after the first the time of each is known.
+    with output.steps(len(chosen) * folds) as update:
+        # Fit all models on a fold, so that the first fold tells their times.
         for number, (kept, out) in enumerate(parts):
             for place, contender in enumerate(chosen):
                 left = time_left(map(_seconds, tried.values()), folds)
-                tell(contender.name, number * len(chosen) + place, left)
+                update(contender.name, number * len(chosen) + place, left)
                 found = _fold_scores(contender, data, kept, out, choices)
                 tried[contender.name].append(found)
     return [{"model": name, **_mean_scores(each)} for name, each in tried.items()]
@@ -140,7 +146,7 @@ def _seconds(tried: list[Scores]) -> list[float]:
 
 
 def smallest_class(data: Data) -> int:
-    """Rows of the class that has the fewest; all rows, if there are no classes."""
+    """Count the rows of the rarest class, or all rows of a regression."""
     if not data.target.classes:
         return len(data)
     return int(np.unique(data.target.values, return_counts=True)[1].min())
@@ -163,22 +169,25 @@ def _folds(data: Data, folds: int, seed: int) -> Iterator[tuple[AnyArray, AnyArr
 def _fold_scores(
     contender: Contender, data: Data, kept: AnyArray, out: AnyArray, choices: Choices
 ) -> Scores:
-    """Scores on one fold, vectors and seconds."""
+    """Fit one fold; return scores, vectors, size and seconds."""
     if contender.most_rows is not None and len(kept) > contender.most_rows:
         rng = np.random.default_rng(choices.seed)
         kept = np.sort(rng.choice(kept, contender.most_rows, replace=False))
     known, held = data.rows(kept), data.rows(out)
     last = contender.make(replace(choices, verbose=0), data.target.classes)
-    steps = [("prepare", prepared(data.columns, impute=choices.impute)), ("last", last)]
+    steps = [
+        ("prepare", make_preprocessing(data.columns, impute=choices.impute)),
+        ("last", last),
+    ]
     model, started = Pipeline(steps), time.perf_counter()
     threads = 1 if len(kept) < _FEW_ROWS else None
     with warnings.catch_warnings(), threadpool_limits(threads):
-        warnings.simplefilter("ignore")  # a table of figures says it all
+        warnings.simplefilter("ignore")  # the table of scores shows problems
         model.fit(known.X, known.target.values)
         seconds = time.perf_counter() - started
         found = scores(model, held.X, held.target)
     found["vectors"] = contender.vectors(model.steps[-1][1])
-    size = len(pickle.dumps(model)) / 1000  # all kinds alike, so not as a model file
+    size = len(pickle.dumps(model)) / 1000  # pickled, since not all have model files
     return {**found, "rows": float(len(kept)), "kilobytes": size, "seconds": seconds}
 
 

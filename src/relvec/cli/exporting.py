@@ -14,13 +14,13 @@ from sklearn.preprocessing import StandardScaler
 
 import relvec
 from relvec.cli.errors import CliError, listed
-from relvec.cli.models import Model, loaded
+from relvec.cli.models import Model, load_model
 from relvec.cli.paths import check_not_table_name, check_readable, check_writable
 from relvec.export import register_converters, to_c, to_onnx, to_python
 from relvec.export.onnx_graph import OPSET, SELF_TEST
 from relvec.model_file import FORMAT, write_whole
 from relvec.parameters import optional_module
-from relvec.report.scores import predicted
+from relvec.report.case import predicted
 
 _TEST_ROWS = 8
 _WRITERS: dict[str, Callable[..., None]] = {
@@ -32,9 +32,9 @@ _MODEL_START = f'{{"format":"{FORMAT}"'.encode()
 
 
 def renamed(model: Any, inputs: list[str], outputs: list[str]) -> list[str]:
-    """Give the graph these names, in their order; those that outputs came to have.
+    """Rename inputs and outputs of an ONNX graph; return the names of the outputs.
 
-    An output that is called as an input is has a sign after its name.
+    An underscore is added to the name of an output that is also an input.
     """
     graph = model.graph
     finals = []
@@ -68,14 +68,14 @@ def _apply_names(graph: Any, new: dict[str, str]) -> None:
 
 
 def is_encoded(model: Model) -> bool:
-    """Whether something else than a scaler is before the estimator."""
+    """Whether the model encodes or imputes before the estimator."""
     return any(isinstance(step, ColumnTransformer) for step in model.steps)
 
 
 def write_encoded(
     model: Model, path: Path, *, language: str, output: str, precision: str = "float32"
 ) -> None:
-    """The whole pipeline, with a test of itself; or refuse."""
+    """Write the whole pipeline with a self-test."""
     if language != "onnx":
         raise _needs_onnx(model)
     if model.names is None:
@@ -88,7 +88,7 @@ def write_encoded(
             "the model completes missing text, which ONNX cannot: fit it without "
             "--impute, to rows that are complete"
         )
-    if model.imputes and precision != "float32":  # as far as onnxruntime goes
+    if model.imputes and precision != "float32":  # a limit of onnxruntime
         raise CliError("ONNX completes missing values in float32: --precision float32")
     std = _with_std(model, output)
     made = _convert(model, precision, std=std)
@@ -116,7 +116,7 @@ def _needs_onnx(model: Model) -> CliError:
 
 
 def _with_std(model: Model, output: str) -> bool:
-    """Whether it is asked for; or refuse what the estimator has not."""
+    """Whether to write deviations; refuse outputs that the estimator lacks."""
     if model.classes:
         if output not in {"auto", "proba"}:
             raise CliError(f"a classifier has no {output}: use --compute proba")
@@ -160,11 +160,11 @@ def _convert(model: Model, precision: str, *, std: bool) -> Any:
 def _self_test(
     model: Model, outputs: list[str], precision: str, *, std: bool
 ) -> dict[str, Any]:
-    """Some rows by column, and what the model says of them by output."""
+    """Make test rows, by column, and predict them, by output."""
     columns = _test_columns(model, precision)
     X = pd.DataFrame(columns)[model.names]
     if model.classes:
-        # Of its two outputs the first is the label.
+        # The first output is the label, which is not tested.
         said = [np.asarray(predicted(model.whole, X, classes=True)["proba"])]
     else:
         found = predicted(model.whole, X, classes=False)
@@ -180,7 +180,7 @@ def _self_test(
 
 
 def _test_columns(model: Model, precision: str) -> dict[str, list[Any]]:
-    """About the mean of columns of numbers, and each text in its turn."""
+    """Make test values around the means, and of every category."""
     ends = np.linspace(-1.5, 1.5, _TEST_ROWS)
     centres = _column_scales(model)
     columns: dict[str, list[Any]] = {}
@@ -196,7 +196,7 @@ def _test_columns(model: Model, precision: str) -> dict[str, list[Any]]:
 
 
 def _column_scales(model: Model) -> dict[str, tuple[float, float]]:
-    """Means and deviations of columns that are scaled."""
+    """Means and deviations of scaled columns."""
     found: dict[str, tuple[float, float]] = {}
     for step in model.steps:
         for _, part, names in getattr(step, "transformers_", ()):
@@ -211,14 +211,14 @@ def _column_scales(model: Model) -> dict[str, tuple[float, float]]:
 def export_model(
     model: Path, path: Path, language: str, compute: str, **given: Any
 ) -> dict[str, Any]:
-    """Write a model in a language, and say what came of it."""
+    """Write a model in a language, and return a summary."""
     check_writable(path, model)
     check_not_table_name(path)
     settings = {name: value for name, value in given.items() if value is not None}
     takes = {"onnx": {"precision"}, "c": {"precision", "name"}}.get(language, set())
     for name in settings.keys() - takes:
         raise CliError(f"--{name} is not for --to {language}: leave it out")
-    found = loaded(model)
+    found = load_model(model)
     if is_encoded(found):
         write_encoded(found, path, language=language, output=compute, **settings)
     else:
@@ -227,7 +227,7 @@ def export_model(
 
 
 def verify_file(file: Path, tolerance: float) -> dict[str, Any]:
-    """What came of replaying the rows of a file."""
+    """Test a file on the rows stored in it."""
     check_readable(file)
     document: dict[str, Any] = {"file": str(file)}
     try:
@@ -241,6 +241,6 @@ def verify_file(file: Path, tolerance: float) -> dict[str, Any]:
 
 
 def _is_model(file: Path) -> bool:
-    """Whether it was one, and is damaged_file_error or of another version perhaps."""
+    """Whether a file begins like a model file, perhaps damaged or newer."""
     with file.open("rb") as opened:
         return opened.read(len(_MODEL_START)) == _MODEL_START

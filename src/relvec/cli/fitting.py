@@ -20,13 +20,13 @@ from relvec import RVC, RVR
 from relvec.cli.columns import (
     Columns,
     Target,
+    as_integers,
     check_not_empty,
-    chosen,
-    features,
-    left,
+    choose_columns,
+    feature_frame,
     make_target,
     read_target,
-    whole,
+    remaining_columns,
 )
 from relvec.cli.errors import CliError
 from relvec.cli.models import Model
@@ -35,7 +35,7 @@ from relvec.cli.paths import check_not_table_name, check_writable, column_names
 from relvec.cli.tables import read_table
 from relvec.data import Block, RowBlocks, scan
 from relvec.kernels import Matern
-from relvec.report.scores import (
+from relvec.report.case import (
     bars_in_words,
     class_scores,
     guess_scores,
@@ -45,19 +45,17 @@ from relvec.report.scores import (
 from relvec.typing import AnyArray
 
 _MATERN_NU = {"matern32": 1.5, "matern52": 2.5}
-_REGRESSION_TOL = (
-    3e-4  # large tables take half the time, for errors a percent or so larger
-)
-MIN_ROWS = 2  # rows of either part
-# A file is of a model, not of somebody who watched, or how long he would wait.
+_REGRESSION_TOL = 3e-4  # nats; halves the time on large tables for errors 1 % larger
+MIN_ROWS = 2  # fitted, and held out
+# Parameters that are not saved with a model.
 NOT_SAVED: dict[str, Any] = {"verbose": 0, "max_seconds": None}
-_STREAM_BYTES = 1e9  # bytes of a file
-_MOST_TARGETS = 100_000  # targets that are looked at to tell numbers from classes
-_MOST_HELD = 100_000  # rows that a hold-out keeps
+_STREAM_BYTES = 1e9  # size above which a file is streamed
+_MOST_TARGETS = 100_000  # targets used to guess the task
+_MOST_HELD = 100_000  # rows kept of a hold-out
 
 
 def scores(model: Any, X: Any, target: Target) -> dict[str, float | None]:
-    """Errors, and what the bars or probabilities are worth."""
+    """Score predictions, error bars and probabilities."""
     found = predicted(model, X, classes=target.classes)
     if target.classes:
         known = found["class"], found.get("proba"), np.asarray(model.classes_)
@@ -66,13 +64,13 @@ def scores(model: Any, X: Any, target: Target) -> dict[str, float | None]:
 
 
 def baseline(known: Target, held: Target) -> dict[str, float]:
-    """What there is to beat."""
+    """Score a constant prediction, as a baseline."""
     return guess_scores(known.values, held.values, classes=known.classes)
 
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """Features and target of a table."""
+    """Checked features and target of a table."""
 
     X: pd.DataFrame
     target: Target
@@ -82,7 +80,7 @@ class Data:
         return len(self.X)
 
     def rows(self, numbers: AnyArray) -> "Data":
-        """Some of them."""
+        """Select rows by number."""
         values = Target(
             self.target.name, self.target.values[numbers], self.target.classes
         )
@@ -90,15 +88,15 @@ class Data:
 
 
 def prepare_data(frame: pd.DataFrame, target: str, choices: Choices) -> Data:
-    """Checked features and target."""
-    columns = chosen(frame, target, choices.drop, choices.most_categories)
+    """Check and convert the features and the target of a table."""
+    columns = choose_columns(frame, target, choices.drop, choices.most_categories)
     found = read_target(frame, target, choices.task)
     check_not_empty(frame, columns)
-    return Data(features(frame, columns, missing=choices.impute), found, columns)
+    return Data(feature_frame(frame, columns, missing=choices.impute), found, columns)
 
 
 def split(data: Data, holdout: float, seed: int) -> tuple[AnyArray, AnyArray]:
-    """Numbers of rows to fit and of those held out; of each class its share."""
+    """Split into rows to fit and rows held out, stratified by class."""
     rng = np.random.default_rng(seed)
     groups: list[AnyArray] = [np.arange(len(data))]
     if data.target.classes:
@@ -118,8 +116,8 @@ def split(data: Data, holdout: float, seed: int) -> tuple[AnyArray, AnyArray]:
     return kept, out
 
 
-def prepared(columns: Columns, *, impute: bool) -> Any:
-    """What makes numbers of about unit size of the features."""
+def make_preprocessing(columns: Columns, *, impute: bool) -> Any:
+    """Make the scaler of numbers and, if needed, the encoder and imputers."""
     if not columns.texts and not impute:
         return StandardScaler()  # alone, so that the model can be exported
     numbers: list[Any] = [StandardScaler()]
@@ -143,11 +141,11 @@ def _as_pipeline(steps: list[Any]) -> Any:
     return Pipeline(list(zip(names, steps, strict=True))) if steps[1:] else steps[0]
 
 
-def estimator(choices: Choices, *, classes: bool) -> Any:
-    """A relevance vector machine whose length scales are learned."""
+def make_estimator(choices: Choices, *, classes: bool) -> Any:
+    """Make a relevance vector machine that learns its length scales."""
     name = choices.kernel
     if name == "auto":
-        # Numbers in tables seldom vary as smoothly as a Gaussian kernel has it.
+        # Targets in tables are seldom as smooth as a Gaussian kernel assumes.
         name = "rbf" if classes else "matern32"
     kernel: Any = Matern(nu=_MATERN_NU[name]) if name in _MATERN_NU else name
     learning = "ard" if name in _MATERN_NU else None
@@ -163,17 +161,17 @@ def estimator(choices: Choices, *, classes: bool) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Trained:
-    """A fitted pipeline, and what was said while it was fitted."""
+    """A fitted pipeline, and the warnings of the fit."""
 
     model: Any
     remarks: list[str] = field(default_factory=list)
 
 
-def trained(data: Data, choices: Choices) -> Trained:
-    """Scaled and encoded, and fitted."""
-    last = estimator(choices, classes=data.target.classes)
+def train(data: Data, choices: Choices) -> Trained:
+    """Fit a pipeline of preprocessing and estimator."""
+    last = make_estimator(choices, classes=data.target.classes)
     steps = [
-        ("prepare", prepared(data.columns, impute=choices.impute)),
+        ("prepare", make_preprocessing(data.columns, impute=choices.impute)),
         ("model", last),
     ]
     model = Pipeline(steps)
@@ -185,7 +183,7 @@ def trained(data: Data, choices: Choices) -> Trained:
 
 @contextmanager
 def remarks() -> Iterator[list[str]]:
-    """What a fit warns of, each once; complete when it has ended."""
+    """Collect the distinct warnings of a fit; the list is complete at the end."""
     said: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -194,35 +192,35 @@ def remarks() -> Iterator[list[str]]:
 
 
 def is_large(path: Path) -> bool:
-    """Whether a file had better not be read at once."""
+    """Whether a file is too large to read at once."""
     return path.is_file() and path.stat().st_size > _STREAM_BYTES
 
 
 @dataclass(frozen=True, eq=False)
 class StreamFit:
-    """What came of a file: a model, and rows that were held out."""
+    """A model of a streamed file, and the rows held out."""
 
     trained: Trained
     n_rows: int
-    known: Target  # of the first rows of those that were fitted
+    known: Target  # of the first fitted rows
     X: pd.DataFrame
     held: Target
 
 
 @dataclass(frozen=True)
 class _SplitBlocks:
-    """The rows of a file in two parts, the same at each reading."""
+    """The rows of a file, split into fitted and held-out ones by a seed."""
 
     blocks: RowBlocks
     holdout: float
     seed: int
 
     def fitted(self) -> Iterator[Block]:
-        """Those to fit."""
+        """Blocks of rows to fit."""
         return self._rows_of_part(held=False)
 
     def held(self) -> Iterator[Block]:
-        """Those held out."""
+        """Blocks of rows held out."""
         return self._rows_of_part(held=True)
 
     def _rows_of_part(self, *, held: bool) -> Iterator[Block]:
@@ -235,13 +233,13 @@ class _SplitBlocks:
 
 
 def train_on_stream(path: Path, target: str, choices: Choices) -> StreamFit:
-    """A model of all rows of a file, never more than some of them in memory."""
+    """Fit the rows of a file that is read in blocks."""
     if choices.impute:
         raise CliError("--impute needs the table in memory: leave out --stream")
     blocks = _scan_numbers(path, target, choices.drop)
     source = _SplitBlocks(blocks, choices.holdout, choices.seed)
     scaler, known, n_rows = _scaler_and_target(source, target, choices.task)
-    last = estimator(choices, classes=known.classes)
+    last = make_estimator(choices, classes=known.classes)
     with remarks() as said:
         last.fit(scan(lambda: _scaled_blocks(source.fitted(), scaler, known)))
     last.set_params(**NOT_SAVED)
@@ -251,7 +249,7 @@ def train_on_stream(path: Path, target: str, choices: Choices) -> StreamFit:
 
 
 def _scan_numbers(path: Path, target: str, drop: tuple[str, ...]) -> RowBlocks:
-    names = left(column_names(path), target, drop)
+    names = remaining_columns(column_names(path), target, drop)
     try:
         blocks = scan(path, target=target, features=names)
         next(iter(blocks))
@@ -263,7 +261,7 @@ def _scan_numbers(path: Path, target: str, drop: tuple[str, ...]) -> RowBlocks:
 def _scaler_and_target(
     source: _SplitBlocks, name: str, task: str | None
 ) -> tuple[Any, Target, int]:
-    """Means and deviations of features, some targets and the number of rows."""
+    """Fit the scaler, and return it with some targets and the number of rows."""
     scaler, some, n_rows = StandardScaler(), [], 0
     names = source.blocks.feature_names
     for block in source.fitted():
@@ -290,11 +288,11 @@ def _with_target_type(values: AnyArray | None, known: Target) -> AnyArray:
     assert values is not None
     if not known.classes:
         return values.astype(np.float64)
-    return whole(values) if known.values.dtype.kind == "i" else values
+    return as_integers(values) if known.values.dtype.kind == "i" else values
 
 
 def _held_out_rows(source: _SplitBlocks, known: Target) -> tuple[pd.DataFrame, Target]:
-    """The first of the rows that were held out."""
+    """Return the first held-out rows."""
     rows: list[AnyArray] = []
     values: list[AnyArray] = []
     for block in source.held():
@@ -309,8 +307,8 @@ def _held_out_rows(source: _SplitBlocks, known: Target) -> tuple[pd.DataFrame, T
 
 
 @dataclass(frozen=True, eq=False)
-class Fit:
-    """A model, what it was fitted to and what it was tried on."""
+class FitResult:
+    """A model with its training and test targets and scores."""
 
     trained: Trained
     n_features: int
@@ -320,7 +318,7 @@ class Fit:
     scores: dict[str, Any]
 
     def document(self, seconds: float) -> dict[str, Any]:
-        """A summary."""
+        """Summarise the fit for the output."""
         model = Model(self.trained.model)
         found: dict[str, Any] = {
             "task": self.known.task,
@@ -339,25 +337,25 @@ class Fit:
         return found
 
 
-def fitted(source: Source) -> Fit:
-    """A model of the rows that are not held out, tried on those that are."""
+def fit_table(source: Source) -> FitResult:
+    """Fit a table in memory and score the held-out rows."""
     choices = source.choices
     everything = prepare_data(read_table(source.data), source.target, choices)
     kept, out = split(everything, choices.holdout, choices.seed)
     known, held = everything.rows(kept), everything.rows(out)
-    found = trained(known, choices)
+    found = train(known, choices)
     tried = scores(found.model, held.X, held.target) if len(held) else {}
     width = known.X.shape[1]
-    return Fit(found, width, len(known), known.target, held.target, tried)
+    return FitResult(found, width, len(known), known.target, held.target, tried)
 
 
-def fit_stream(source: Source) -> Fit:
-    """The same of a file that is read a block at a time."""
+def fit_stream(source: Source) -> FitResult:
+    """Fit a file that is read in blocks and score the held-out rows."""
     found = train_on_stream(source.data, source.target, source.choices)
     model, held = found.trained.model, found.held
     tried = scores(model, found.X, held) if len(held.values) else {}
     width = int(model.n_features_in_)
-    return Fit(found.trained, width, found.n_rows, found.known, held, tried)
+    return FitResult(found.trained, width, found.n_rows, found.known, held, tried)
 
 
 def fit_to_file(
@@ -368,20 +366,20 @@ def fit_to_file(
     refit: bool = False,
     begin: Callable[..., None] = lambda what, seconds: None,
 ) -> dict[str, Any]:
-    """Fit, write the model, and say what came of it.
+    """Fit, write the model, and return a summary.
 
-    Unless told, a stream is what is large. ``begin`` hears of a second fit, and about
-    how long it will take.
+    By default large files are streamed. ``begin`` is called before a second fit, with
+    the seconds expected of it.
     """
     check_writable(path, source.data)
     check_not_table_name(path)
     started = time.perf_counter()
     if stream is None:
         stream = is_large(source.data)
-    fit = fit_stream if stream else fitted
+    fit = fit_stream if stream else fit_table
     found = fit(source)
     if refit and source.choices.holdout:
-        # Of all rows, by as much more as there are.
+        # The time grows with the number of rows.
         seconds = (time.perf_counter() - started) / (1 - source.choices.holdout)
         begin("Fitting all rows", seconds)
         whole = fit(replace(source, choices=replace(source.choices, holdout=0.0)))

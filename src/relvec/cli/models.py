@@ -11,14 +11,14 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 
 import relvec
-from relvec.cli.columns import Columns, check_has_columns, features
+from relvec.cli.columns import Columns, check_has_columns, feature_frame
 from relvec.cli.errors import CliError
 from relvec.cli.paths import check_readable, is_table
 from relvec.model_file import read_limited, unpacked
 
 
-def loaded(path: Path) -> "Model":
-    """The model of a file."""
+def load_model(path: Path) -> "Model":
+    """Load the model of a file."""
     check_readable(path)
     if is_table(path):
         raise CliError(
@@ -29,51 +29,51 @@ def loaded(path: Path) -> "Model":
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """An estimator, or a pipeline that ends with one."""
+    """A fitted estimator, or a pipeline that ends with one."""
 
     whole: Any
 
     @property
     def steps(self) -> list[Any]:
-        """All of a pipeline, or the one estimator."""
+        """Steps of the pipeline, or the estimator alone."""
         if isinstance(self.whole, Pipeline):
             return [step for _, step in self.whole.steps]
         return [self.whole]
 
     @property
     def estimator(self) -> Any:
-        """The last step."""
+        """The estimator, which is the last step."""
         return self.steps[-1]
 
     @property
     def classes(self) -> bool:
-        """Whether it tells classes apart."""
+        """Whether the model is a classifier."""
         return hasattr(self.estimator, "classes_")
 
     @property
     def labels(self) -> list[Any]:
-        """Of its classes."""
+        """Labels of the classes."""
         return list(getattr(self.estimator, "classes_", []))
 
     @property
     def n_outputs(self) -> int:
-        """Numbers that it predicts of a row."""
+        """Number of outputs."""
         several = np.ndim(self.estimator.dual_coef_) > 1 and not self.classes
         return len(self.estimator.dual_coef_) if several else 1
 
     @property
     def names(self) -> list[str] | None:
-        """Of the columns that it was fitted with, if they had any."""
+        """Names of the columns it was fitted to, if they had any."""
         found = getattr(self.whole, "feature_names_in_", None)
         return None if found is None else list(found)
 
     @property
     def imputes(self) -> bool:
-        """Whether it completes rows."""
+        """Whether the model imputes missing values."""
         return any(isinstance(each, SimpleImputer) for each in _all_steps(self.steps))
 
     def facts(self) -> dict[str, Any]:
-        """What it is, in a few values."""
+        """Summarise the model in a few values."""
         last = self.estimator
         noise = getattr(last, "noise_variance_", None)
         calibration = getattr(last, "calibration_", None)
@@ -88,7 +88,7 @@ class Model:
         }
 
     def feature_names(self) -> list[str]:
-        """Of what the estimator sees, encoded."""
+        """Names of the encoded features that the estimator receives."""
         number = int(self.estimator.n_features_in_)
         names = self.names or [f"x{place}" for place in range(number)]
         for step in self.steps[:-1]:
@@ -96,7 +96,7 @@ class Model:
         return names
 
     def categories(self) -> dict[str, set[Any]]:
-        """Texts that an encoder knows, by column."""
+        """Categories of the encoder, by column."""
         return {
             name: set(known)
             for step in self.steps
@@ -106,7 +106,7 @@ class Model:
         }
 
     def columns_of(self, known: list[str]) -> Columns:
-        """Those of a table's columns that it takes; or refuse the table."""
+        """Select the columns that the model needs; refuse a table that lacks one."""
         names = self.names
         if names is None:
             self._check_column_count(len(known))
@@ -119,13 +119,13 @@ class Model:
         )
 
     def rows_of(self, frame: pd.DataFrame) -> Any:
-        """Columns of a table as the model takes them; or refuse."""
+        """Convert a table to inputs of the model."""
         columns = self.columns_of(list(frame.columns))
-        found = features(frame, columns, missing=self.imputes)
+        found = feature_frame(frame, columns, missing=self.imputes)
         return found.to_numpy() if self.names is None else found[self.names]
 
     def _check_column_count(self, found: int) -> None:
-        """Of columns, which a model without names takes in their order."""
+        """Refuse another number of columns than the model was fitted to."""
         number = int(self.whole.n_features_in_)
         if found != number:
             raise CliError(
@@ -134,13 +134,13 @@ class Model:
             )
 
     def unknown_texts(self, X: Any) -> dict[str, set[str]]:
-        """What the model never saw, by column that has a name."""
+        """Texts that are no category of the model, by column."""
         known = self.categories() if self.names is not None else {}
         return {name: set(X[name].dropna()) - known[name] for name in known}
 
 
 def _kernel_name(kernel: Any) -> str:
-    """Without its parameters, of which there may be many."""
+    """Name a kernel without its parameters."""
     if kernel is None:
         return "none"
     if isinstance(kernel, list | tuple):
@@ -150,7 +150,7 @@ def _kernel_name(kernel: Any) -> str:
 
 
 def _all_steps(steps: list[Any]) -> list[Any]:
-    """Steps, and those inside them."""
+    """List steps, including nested ones."""
     found = []
     for step in steps:
         found.append(step)
@@ -162,7 +162,7 @@ def _all_steps(steps: list[Any]) -> list[Any]:
 
 
 def _encoder_categories(part: Any) -> list[Any]:
-    """Of an encoder of texts, perhaps at the end of a pipeline."""
+    """Categories of an encoder of texts, perhaps at the end of a pipeline."""
     last = part.steps[-1][1] if isinstance(part, Pipeline) else part
     found = getattr(last, "categories_", [])
     texts = all(np.asarray(each).dtype.kind in "OUT" for each in found)
@@ -170,8 +170,8 @@ def _encoder_categories(part: Any) -> list[Any]:
 
 
 def inspect_model(model: Path) -> dict[str, Any]:
-    """A document about a model file."""
-    found = loaded(model)
+    """Describe a model file."""
+    found = load_model(model)
     content = unpacked(read_limited(model))
     summary = content["summary"]
     return {
@@ -191,13 +191,13 @@ def inspect_model(model: Path) -> dict[str, Any]:
 
 
 def _status_meaning(summary: dict[str, Any]) -> dict[str, str]:
-    """What the status means, where its name does not say it all."""
+    """Explain the status unless its name says it all."""
     meaning = str(summary["meaning"])
     return {} if meaning == "converged" else {"meaning": meaning}
 
 
 def _column_rows(model: Model) -> list[dict[str, Any]]:
-    """What a table must have."""
+    """List the columns that a table must have."""
     texts = model.categories()
     return [
         {
@@ -210,7 +210,7 @@ def _column_rows(model: Model) -> list[dict[str, Any]]:
 
 
 def _feature_rows(model: Model) -> list[dict[str, Any]]:
-    """What the kernel sees, and what it has learned of it."""
+    """List the features with their relevance and length scales."""
     last, number = model.estimator, model.estimator.n_features_in_
     unknown = np.full(number, np.nan)
     relevance = getattr(last, "feature_relevance_", unknown)

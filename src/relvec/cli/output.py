@@ -30,6 +30,7 @@ from rich.table import Table
 from rich.text import Text
 
 from relvec.cli.errors import one_line, printable
+from relvec.formatting import format_value
 
 _STEP_LINE = re.compile(r"(\d+)> L = (\S+) .*\(nz = (\d+)\)")
 _ROWS_LINE = re.compile(r"design: \D*([\d,]+) rows")
@@ -38,12 +39,12 @@ _WIDTH = 120  # where the width of the reader is not known
 
 
 class TimeLeft(ProgressColumn):
-    """About how long it will take, once somebody has an idea; not when it is over."""
+    """Time left, once it can be estimated."""
 
     max_refresh = 0.5  # seconds
 
     def render(self, task: Task) -> Text:
-        """Minutes and seconds."""
+        """Write minutes and seconds."""
         until = task.fields.get("until")
         left = 0.0 if until is None else until - time.monotonic()
         if left <= 0:
@@ -53,16 +54,16 @@ class TimeLeft(ProgressColumn):
 
 
 def clock_time(seconds: float) -> str:
-    """As a clock has it."""
+    """Write seconds as a clock does."""
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
 def time_left(taken: Iterable[list[float]], rounds: int) -> float | None:
-    """Of kinds of work that are each done so many times, from the times so far.
+    """Estimate the time left if each kind of work is done ``rounds`` times.
 
-    None while there is a kind of which nothing is known.
+    None until each kind was done once.
     """
     left = 0.0
     for seconds in taken:
@@ -73,14 +74,14 @@ def time_left(taken: Iterable[list[float]], rounds: int) -> float | None:
 
 
 class SearchProgress:
-    """Makes lines for people of the lines of a fit's log."""
+    """Turns log lines of a fit into short progress messages."""
 
     def __init__(self) -> None:
         self._scales = 0
         self._rows = ""
 
     def line(self, logged: str) -> str:
-        """What is going on; empty where a line says nothing of that."""
+        """Make a message from a line of the log."""
         step, rows = _STEP_LINE.search(logged), _ROWS_LINE.search(logged)
         if rows:
             self._rows = f"{rows[1]} rows"
@@ -102,7 +103,7 @@ class SearchProgress:
 
 
 def with_output(command: Callable[..., None]) -> Callable[..., None]:
-    """A command that has --json and --quiet, and is given an Output."""
+    """Add ``--json`` and ``--quiet``; the command receives an Output."""
 
     @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
     @click.option(
@@ -117,13 +118,13 @@ def with_output(command: Callable[..., None]) -> Callable[..., None]:
 
 @dataclass(frozen=True)
 class Output:
-    """Where a command speaks: results to stdout, all else to stderr."""
+    """Prints results to stdout and everything else to stderr."""
 
     as_json: bool = False
     quiet: bool = False
 
     def result(self, document: Document) -> None:
-        """What was asked for."""
+        """Print a result."""
         if self.as_json:
             text = json.dumps(_plain(document), indent=2, allow_nan=False)
             click.echo(text)
@@ -135,28 +136,28 @@ class Output:
             console.print(table)
 
     def summary(self, document: Document) -> None:
-        """What was done, which the quiet need not hear."""
+        """Print a summary, unless ``--quiet`` was given without ``--json``."""
         if self.as_json or not self.quiet:
             self.result(document)
 
     def note(self, text: str) -> None:
-        """A remark of one line."""
+        """Print a remark of one line."""
         if not self.quiet:
             click.echo(f"note: {one_line(text)}", err=True)
 
     @property
     def lively(self) -> bool:
-        """Whether somebody watches."""
+        """Whether progress is shown: stderr is a terminal and not quiet."""
         return not self.quiet and sys.stderr.isatty()
 
     @contextmanager
     def working(
         self, what: str, at_most: float | None = None
     ) -> Iterator[Callable[..., None]]:
-        """A sign of life, with the time so far and what a fit says of itself.
+        """Show a spinner, the time so far and messages of the fit's log.
 
-        Call it with what begins, and how many seconds that will take if it is known;
-        ``at_most`` is what anything may take.
+        Call the result with the step that begins, and its expected seconds if known;
+        ``at_most`` limits every step.
         """
         columns = TextColumn("{task.description}"), TimeElapsedColumn(), TimeLeft()
         with self._progress(SpinnerColumn(), *columns) as progress:
@@ -187,7 +188,7 @@ class Output:
 
     @contextmanager
     def steps(self, total: int) -> Iterator[Callable[..., None]]:
-        """A bar; call it with what begins, what is done, and seconds left if known."""
+        """Show a bar; call it with the step, the count done and the seconds left."""
         columns = (
             SpinnerColumn(),
             TextColumn("{task.description}"),
@@ -199,16 +200,16 @@ class Output:
         with self._progress(*columns) as progress:
             task = progress.add_task("", total=total, until=None)
 
-            def tell(what: str, done: int, left: float | None = None) -> None:
+            def update(what: str, done: int, left: float | None = None) -> None:
                 until = None if left is None else time.monotonic() + left
                 words = _escape(what)
                 progress.update(task, description=words, completed=done, until=until)
 
-            yield tell
+            yield update
 
     @contextmanager
     def share(self) -> Iterator[Callable[[str, float], None]]:
-        """A bar with the time left; call it with what is done and which share it is."""
+        """Show a bar with the time left; call it with the step and the share done."""
         columns = (
             TextColumn("{task.description}"),
             BarColumn(),
@@ -218,10 +219,10 @@ class Output:
         with self._progress(*columns) as progress:
             task = progress.add_task("", total=1.0)
 
-            def tell(what: str, done: float) -> None:
+            def update(what: str, done: float) -> None:
                 progress.update(task, description=_escape(what), completed=done)
 
-            yield tell
+            yield update
 
     def _progress(self, *columns: Any) -> Progress:
         console = Console(file=sys.stderr, force_terminal=self.lively)
@@ -231,14 +232,14 @@ class Output:
 
 
 class _LogForwarder(logging.Handler):
-    """Passes the lines of a log on."""
+    """Passes log lines to a function."""
 
-    def __init__(self, tell: Callable[[str], None]) -> None:
+    def __init__(self, update: Callable[[str], None]) -> None:
         super().__init__()
-        self._tell = tell
+        self._tell = update
 
     def emit(self, record: logging.LogRecord) -> None:
-        """The line, without the blanks about it."""
+        """Pass a line on without surrounding blanks."""
         self._tell(record.getMessage().strip())
 
 
@@ -248,7 +249,7 @@ def _console(stream: Any) -> Console:
 
 
 def _tables(document: Document) -> Iterator[Table]:
-    """Single values first, then what has a table of its own."""
+    """Make a table of single values, then one of each nested value."""
     single = {
         name: value
         for name, value in document.items()
@@ -287,7 +288,7 @@ def _row_table(title: str, rows: list[Document]) -> Table:
 
 
 def _escape(text: str) -> str:
-    """As it is: nothing of it is markup, and nothing a command to the terminal."""
+    """Escape markup and control characters."""
     return markup.escape(printable(text))
 
 
@@ -296,24 +297,15 @@ def _label(name: str) -> str:
 
 
 def _cell(value: Any) -> str:
-    """As people read it: numbers to four digits, nothing as a dash."""
+    """Format a value, or the values of a list, for a table."""
     value = _plain(value)
-    if value is None:
-        return "–"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, float):
-        large = 1e4 <= abs(value) < 1e12
-        return f"{value:,.0f}" if large else f"{value:.4g}"
-    if isinstance(value, int):
-        return f"{value:,}"
     if isinstance(value, list):
         return ", ".join(map(_cell, value)) or "–"
-    return _escape(str(value))
+    return _escape(format_value(value))
 
 
 def _plain(value: Any) -> Any:
-    """As JSON has it; numbers that are none are null."""
+    """Convert to JSON values; numbers that are not finite become null."""
     if isinstance(value, Mapping):
         return {str(name): _plain(each) for name, each in value.items()}
     if hasattr(value, "tolist"):  # numpy, which is not waited for

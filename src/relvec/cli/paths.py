@@ -21,7 +21,7 @@ CSV, CSV_GZ, PARQUET, ARROW, FEATHER = (
 _TABLE_TYPES = CSV_GZ, CSV, PARQUET, ARROW, FEATHER
 _TABLE_TYPE_NAMES = ".csv, .csv.gz, .parquet, .arrow and .feather"
 _MAGIC_BYTES = 8  # bytes of a magic number
-# What files begin with that are named as something else: what they are, the remedy.
+# Magic numbers of other types: what the file is, and the remedy.
 _OTHER_TYPES = {
     b"\x1f\x8b": ("compressed", "let its name end in .csv.gz"),
     b"PAR1": ("a Parquet file", "let its name end in .parquet"),
@@ -30,27 +30,27 @@ _OTHER_TYPES = {
     b"\xff\xfe": ("UTF-16 text", "save it as UTF-8"),
     b"\xfe\xff": ("UTF-16 text", "save it as UTF-8"),
 }
-# What is raised by the libraries that read CSV and unpack it.
+# Errors of the libraries that parse and unpack CSV files.
 PARSE_ERRORS = (EOFError, gzip.BadGzipFile, zlib.error, csv.Error)
 _OTHER_SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
 
 
-def ending(path: Path) -> str:
-    """What says how a file is read and written."""
+def file_type(path: Path) -> str:
+    """Find the type of a table file by its name."""
     name = path.name.lower()
     for known in _TABLE_TYPES:
         if name.endswith(known):
             return known
-    raise CliError(f"{path} is of no known kind: files end in {_TABLE_TYPE_NAMES}")
+    raise CliError(f"{path} has an unsupported type: files end in {_TABLE_TYPE_NAMES}")
 
 
 def is_table(path: Path) -> bool:
-    """Whether it is one by its name."""
+    """Whether a file is a table by its name."""
     return path.name.lower().endswith(_TABLE_TYPES)
 
 
 def check_readable(path: Path) -> None:
-    """Refuse what is not there, no file, or empty."""
+    """Refuse a file that is missing, empty or not a regular file."""
     _check_no_pipe(path)
     if not path.exists():
         raise CliError(
@@ -63,9 +63,9 @@ def check_readable(path: Path) -> None:
 
 
 def check_table(path: Path) -> str:
-    """Refuse a file that is no table, or not what its name says; its ending."""
+    """Return the type of a table file; refuse contents that contradict its name."""
     check_readable(path)
-    kind = ending(path)
+    kind = file_type(path)
     with path.open("rb") as file:
         start = file.read(_MAGIC_BYTES)
     if kind == CSV:
@@ -78,7 +78,7 @@ def check_table(path: Path) -> str:
 
 
 def check_writable(path: Path, *sources: Path) -> None:
-    """Refuse a place where nothing can be written, before the work begins."""
+    """Refuse a path that cannot be written, before the work begins."""
     _check_no_pipe(path)
     folder = path.parent
     if path.is_dir():
@@ -98,7 +98,7 @@ def check_writable(path: Path, *sources: Path) -> None:
 
 
 def check_not_table_name(path: Path) -> None:
-    """Refuse to write something else to what looks like somebody's data."""
+    """Refuse to write a model to a path that is named like a table."""
     if is_table(path):
         raise CliError(
             f"the output {path} has the name of a table, and what is written is a "
@@ -115,7 +115,7 @@ def _check_no_pipe(path: Path) -> None:
 
 
 def column_names(path: Path) -> list[str]:
-    """Those of a file, each there once."""
+    """Read the column names of a file; refuse duplicates."""
     kind = check_table(path)
     try:
         names = _NAME_READERS[kind](path)
@@ -133,12 +133,12 @@ def column_names(path: Path) -> list[str]:
 
 
 def damaged_file_error(path: Path, error: Any) -> CliError:
-    """What to say of a file that cannot be read."""
+    """Error for a file that cannot be parsed."""
     return CliError(f"{path} cannot be read ({error}): correct it, or write it again")
 
 
 def nul_byte_error(path: Path, where: str) -> CliError:
-    """What to say of a byte that no text has."""
+    """Error for a NUL byte in text."""
     return CliError(
         f"{path} has a NUL byte in {where}: it is damaged, or no text; write it again "
         "as UTF-8 text"
@@ -146,7 +146,7 @@ def nul_byte_error(path: Path, where: str) -> CliError:
 
 
 def encoding_error(path: Path, error: UnicodeDecodeError) -> CliError:
-    """What to say of text in another encoding."""
+    """Error for text that is not UTF-8."""
     byte = error.object[error.start]
     return CliError(
         f"{path} is not UTF-8 text (byte 0x{byte:02x}): save it as UTF-8, as in "
@@ -181,25 +181,22 @@ def _csv_names(path: Path) -> list[str]:
     packed = path.name.lower().endswith(CSV_GZ)
     opened = cast("Callable[..., Any]", gzip.open if packed else open)
     with opened(path, "rt", encoding="utf-8-sig", newline="") as file:
-        # As pandas has it, lines without anything do not count.
+        # Like pandas, skip empty lines.
         first = next((line for line in csv.reader(file) if line), [""])
     return [name.strip() for name in first]
 
 
 def _parquet_names(path: Path) -> list[str]:
-    from pyarrow import parquet  # noqa: PLC0415 - a CSV file is not to wait for it
+    from pyarrow import parquet  # noqa: PLC0415 - slow, and CSV files need none
 
     return list(parquet.read_schema(path).names)
 
 
 def _arrow_names(path: Path) -> list[str]:
-    import pyarrow as pa  # noqa: PLC0415 - a CSV file is not to wait for it
+    from relvec.data.tables import open_arrow  # noqa: PLC0415 - slow, as above
 
-    with pa.memory_map(str(path)) as file:
-        is_file = file.read(6) == b"ARROW1"
-        file.seek(0)
-        opened = pa.ipc.open_file(file) if is_file else pa.ipc.open_stream(file)
-        return list(opened.schema.names)
+    with open_arrow(path) as (_, reader):
+        return list(reader.schema.names)
 
 
 _NAME_READERS: dict[str, Callable[[Path], list[str]]] = {

@@ -10,23 +10,23 @@ import pandas as pd
 import pyarrow as pa
 
 from relvec.cli.errors import CliError, listed
-from relvec.cli.models import Model, loaded
+from relvec.cli.models import Model, load_model
 from relvec.cli.output import Output
-from relvec.cli.paths import ARROW, CSV, CSV_GZ, FEATHER, check_writable, ending
+from relvec.cli.paths import ARROW, CSV, CSV_GZ, FEATHER, check_writable, file_type
 from relvec.cli.tables import (
-    Rows,
+    RowBlock,
     TableFile,
+    cast_columns,
     escape_formula,
     no_rows_error,
     open_table,
-    typed,
+    open_writer,
     unify_categories,
-    writing,
 )
-from relvec.report.scores import predicted
+from relvec.report.case import predicted
 
 _AT_ONCE = 10_000  # rows, of which products with all vectors are held
-_MOST_TEXTS = 1000  # of a column that are remembered as unknown
+_MOST_TEXTS = 1000  # unknown texts kept of a column
 
 
 def predict_to_file(
@@ -38,22 +38,22 @@ def predict_to_file(
     only: bool = False,
     prefix: str = "",
 ) -> dict[str, Any]:
-    """Write predictions, and say what came of it."""
+    """Write predictions, and return a summary."""
     check_writable(path, model, data)
-    ending(path)
-    found, table = loaded(model), open_table(data)
+    file_type(path)
+    found, table = load_model(model), open_table(data)
     columns = found.columns_of(table.names)
     added = _added(found, prefix)
-    marked = _marked(found.labels) if ending(path) in {CSV, CSV_GZ} else []
+    marked = _marked(found.labels) if file_type(path) in {CSV, CSV_GZ} else []
     if not only:
         _check_free(table, added)
-    with output.share() as tell:
-        look = partial(tell, f"Looking at columns of {data.name}")
+    with output.share() as update:
+        look = partial(update, f"Looking at columns of {data.name}")
         keep = _keeping(table, path, look, only=only)
     frame_of = table.frames(columns.numbers)
     unknown = UnknownTexts()
     count = 0
-    with output.share() as tell, writing(path) as write:
+    with output.share() as update, open_writer(path) as write:
         for rows in table.rows():
             X = found.rows_of(frame_of(rows))
             unknown.add(found.unknown_texts(X))
@@ -62,7 +62,7 @@ def predict_to_file(
             if marked:
                 new[0] = new[0].map(escape_formula)  # the classes
             write(_joined(keep(rows), new, added))
-            tell(f"Predicting  {count:,} rows", rows.done)
+            update(f"Predicting  {count:,} rows", rows.done)
         if not count:
             raise no_rows_error(data)
     return {
@@ -74,7 +74,7 @@ def predict_to_file(
 
 
 def _marked(labels: list[Any]) -> list[str]:
-    """A remark, if labels are written otherwise than they are."""
+    """Make a remark if labels are escaped in a CSV file."""
     marked = [label for label in labels if escape_formula(label) != label]
     if not marked:
         return []
@@ -85,7 +85,7 @@ def _marked(labels: list[Any]) -> list[str]:
 
 
 def _added(model: Model, prefix: str) -> list[str]:
-    """Names of columns."""
+    """Name the columns of predictions."""
     if not model.classes:
         ends = range(model.n_outputs)
         each = [f"_{end}" for end in ends] if model.n_outputs > 1 else [""]
@@ -108,21 +108,21 @@ def _check_free(table: TableFile, added: list[str]) -> None:
 
 def _keeping(
     table: TableFile, path: Path, look: Callable[[float], None], *, only: bool
-) -> Callable[[Rows], pa.Table | None]:
-    """What is kept of rows, of the same kinds in all of a file."""
+) -> Callable[[RowBlock], pa.Table | None]:
+    """Return a function for the input columns to keep, with fixed types."""
     if only:
         return lambda rows: None
-    kind = ending(path)
+    kind = file_type(path)
     if table.is_text and kind not in {CSV, CSV_GZ}:
         kinds = table.kinds(look)
-        return lambda rows: typed(rows.kept, kinds)
+        return lambda rows: cast_columns(rows.kept, kinds)
     if kind in {ARROW, FEATHER}:
         return unify_categories(table, look)
     return lambda rows: rows.kept
 
 
 def _predictions(model: Model, X: Any) -> pd.DataFrame:
-    """Columns of predictions, some rows at a time."""
+    """Predict some rows at a time."""
     parts = [
         _columns(model, X[start : start + _AT_ONCE])
         for start in range(0, len(X), _AT_ONCE)
@@ -146,23 +146,23 @@ def _joined(kept: pa.Table | None, new: pd.DataFrame, names: list[str]) -> pa.Ta
 
 
 class UnknownTexts:
-    """Texts that a model never saw, by column; not all if there are very many."""
+    """Collects texts that the model never saw, by column, up to a limit."""
 
     def __init__(self) -> None:
         self._texts: dict[str, set[str]] = {}
 
     def add(self, found: dict[str, set[str]]) -> None:
-        """Those of some rows."""
+        """Add texts of some rows."""
         for name, texts in found.items():
             known = self._texts.setdefault(name, set())
             if len(known) < _MOST_TEXTS:
                 known |= texts
 
     def remarks(self) -> list[str]:
-        """One for each column that has any."""
+        """Make a remark for each column with unknown texts."""
         return [
             f"column {name!r} has texts that the model never saw "
-            f"({listed(map(repr, sorted(texts)))}): it takes them for none of its own"
+            f"({listed(map(repr, sorted(texts)))}): it treats them as unknown"
             for name, texts in self._texts.items()
             if texts
         ]

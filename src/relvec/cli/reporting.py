@@ -12,11 +12,11 @@ from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_wine
 from sklearn.pipeline import Pipeline
 
-from relvec.cli.columns import Columns, observed
+from relvec.cli.columns import Columns, observed_target
 from relvec.cli.comparing import compare_on_folds, smallest_class
 from relvec.cli.errors import CliError, listed
 from relvec.cli.fitting import Data, fit_to_file, split
-from relvec.cli.models import Model, loaded
+from relvec.cli.models import Model, load_model
 from relvec.cli.options import EVERY_STEP, MODELS, Choices, Source
 from relvec.cli.output import Output
 from relvec.cli.paths import check_writable
@@ -27,7 +27,7 @@ from relvec.report import Origin, make_report
 from relvec.report.page import check_installed, is_report
 from relvec.typing import AnyArray
 
-_TOLERANCE = 1e-9  # of a scaled feature: sums made in another order
+_TOLERANCE = 1e-9  # rounding error of a scaled feature
 _COMPARISON_FOLDS = 5
 _MOST_COMPARED = 2000  # rows, so that the slowest takes a minute or so
 _DEMO_TABLES: dict[str, Any] = {"diabetes": load_diabetes, "wine": load_wine}
@@ -35,22 +35,22 @@ _DEMO_TABLES: dict[str, Any] = {"diabetes": load_diabetes, "wine": load_wine}
 
 @dataclass(frozen=True, eq=False)
 class Known:
-    """Rows to try a model on, and what is known of them."""
+    """Rows to score, and a sentence on what is known of them."""
 
     held_out: AnyArray | None  # None: all rows
     text: str
 
 
 def find_held_out_rows(model: Any, data: Data, holdout: float, seed: int) -> Known:
-    """The rows that fit held out, if the model is one of the others; or all rows.
+    """Find the rows that ``relvec fit`` held out; otherwise return all rows.
 
-    Means and deviations of the features are in the model, and those of a split are its
-    own: whether the model was fitted to a part of this table can be seen from them.
+    The scaler stores means and deviations of its training rows, which are unique to
+    a split: they show whether the model was fitted to a part of this table.
     """
     if not isinstance(model, Pipeline) or len(model.steps) != 2:
         return _rows_unknown(data)
     before = model.steps[0][1]
-    if not hasattr(before, "feature_names_in_"):  # none of fit's, then
+    if not hasattr(before, "feature_names_in_"):  # not a model of relvec fit
         return _rows_unknown(data)
     try:
         kept, out = split(data, holdout, seed)
@@ -82,7 +82,7 @@ def _rows_unknown(data: Data) -> Known:
 
 
 def _is_fitted_to(before: Any, X: Any, rows: AnyArray) -> bool:
-    """Whether it is what a fit to these rows gives."""
+    """Whether preprocessing was fitted to these rows."""
     again = clone(before).fit(X.iloc[rows])
     made, found = again.transform(X), before.transform(X)
     return made.shape == found.shape and np.allclose(
@@ -92,7 +92,7 @@ def _is_fitted_to(before: Any, X: Any, rows: AnyArray) -> bool:
 
 @dataclass(frozen=True)
 class ReportPaths:
-    """What a report is made of, and where it goes."""
+    """Input files and the page to write."""
 
     model: Path
     table: Path
@@ -101,7 +101,7 @@ class ReportPaths:
 
 @dataclass(frozen=True)
 class ReportOptions:
-    """What a user wants of a report."""
+    """Options of a report."""
 
     target: str | None = None
     title: str | None = None
@@ -111,7 +111,7 @@ class ReportOptions:
 
 
 def check_report_path(path: Path, *sources: Path, force: bool) -> None:
-    """Refuse a place that cannot be written to, or that holds something else."""
+    """Refuse a path that cannot be written, or another file than a report."""
     check_installed()
     check_writable(path, *sources)
     if path.exists() and not force and not is_report(path):
@@ -124,8 +124,8 @@ def check_report_path(path: Path, *sources: Path, force: bool) -> None:
 def report_to_file(
     output: Output, files: ReportPaths, wanted: ReportOptions
 ) -> dict[str, Any]:
-    """Write a report, and say what came of it."""
-    found = loaded(files.model)
+    """Write a report, and return a summary."""
+    found = load_model(files.model)
     data = _report_data(found, read_table(files.table), wanted.target)
     known = find_held_out_rows(found.whole, data, wanted.holdout, wanted.seed)
     origin = _origin(files, wanted, data.target.name, known)
@@ -160,7 +160,7 @@ def _unknown_text_remarks(model: Model, X: Any) -> list[str]:
 
 
 def _report_data(model: Model, frame: pd.DataFrame, target: str | None) -> Data:
-    """Features and target, checked to be the model's."""
+    """Read features and target, and check that they suit the model."""
     _check_one_output(model)
     names = model.names
     if target is None:
@@ -170,7 +170,7 @@ def _report_data(model: Model, frame: pd.DataFrame, target: str | None) -> Data:
             f"{target!r} is a feature of the model: name the column with --target that "
             "it was fitted to"
         )
-    values = observed(frame, target, model.labels)
+    values = observed_target(frame, target, model.labels)
     X = model.rows_of(frame if names else frame.drop(columns=target))
     if not hasattr(X, "iloc"):
         left = [name for name in frame.columns if name != target]
@@ -189,7 +189,7 @@ def _check_one_output(model: Model) -> None:
 
 
 def _only_other_column(frame: pd.DataFrame, names: list[str] | None) -> str:
-    """The column that a model does not predict from, if it is one."""
+    """Find the only column that is no feature of the model."""
     others = [name for name in frame.columns if name not in (names or [])]
     if names is not None and len(others) == 1:
         return str(others[0])
@@ -229,7 +229,7 @@ def _digest(path: Path) -> str:
 
 
 def _command(files: ReportPaths, wanted: ReportOptions, target: str) -> str:
-    """With all that is not as by default."""
+    """Write the command, with all options that differ from defaults."""
     words = ["relvec", "report", str(files.model), str(files.table)]
     words += ["--target", target, "--output", str(files.page)]
     if wanted.title is not None:
@@ -243,7 +243,7 @@ def _command(files: ReportPaths, wanted: ReportOptions, target: str) -> str:
 
 
 def _comparison(output: Output, model: Model, data: Data, seed: int) -> dict[str, Any]:
-    """Other models on the same folds of the table, or of some of its rows."""
+    """Compare other models on the same folds of the table, or of some of its rows."""
     number = len(data)
     data = data.rows(_rows_to_compare(data, seed))
     choices = Choices(impute=model.imputes, seed=seed)
@@ -265,7 +265,7 @@ def _comparison(output: Output, model: Model, data: Data, seed: int) -> dict[str
 
 
 def _rows_to_compare(data: Data, seed: int) -> AnyArray:
-    """Rows to compare models on; of rare classes as many as there are folds."""
+    """Draw rows for the comparison; rare classes keep a row for each fold."""
     share = _MOST_COMPARED / len(data)
     if share >= 1:
         return np.arange(len(data))
@@ -281,7 +281,7 @@ def _rows_to_compare(data: Data, seed: int) -> AnyArray:
 
 
 def run_demo(output: Output, folder: Path, data: str) -> dict[str, Any]:
-    """Write a table, its model, its predictions and a report; say where they are."""
+    """Write a table, its model, its predictions and a report; return their paths."""
     folder.mkdir(parents=True, exist_ok=True)
     table, model, predictions, page = (
         folder / f"{data}{end}" for end in (".csv", ".json", "_predicted.csv", ".html")

@@ -24,22 +24,22 @@ from relvec.cli.paths import (
     column_names,
     damaged_file_error,
     encoding_error,
-    ending,
+    file_type,
     nul_byte_error,
 )
+from relvec.data.tables import open_arrow, open_parquet, record_batches
 from relvec.model_file import whole_file
 from relvec.typing import AnyArray
 
-# What pandas is told of every CSV file, of which each row has as many cells as names.
+# Options of pandas for CSV files, whose rows have as many cells as names.
 CSV_OPTIONS: dict[str, Any] = {
     "encoding": "utf-8-sig",
     "index_col": False,
     "skipinitialspace": True,
 }
 _READ_ERRORS = (pa.ArrowInvalid, pd.errors.ParserError, *PARSE_ERRORS)
-# Cells that are held at a time, and most rows, for a few ten megabytes.
+# Most cells and rows in a block, which then takes a few tens of megabytes.
 _MOST_CELLS, _MOST_ROWS = 1_000_000, 30_000
-_PARQUET_BUFFER = 1 << 20  # bytes of a column of Parquet that are read at a time
 TEXT = pa.large_string()
 # The documented na_values of pandas.read_csv.
 _MISSING = pa.array(
@@ -68,25 +68,25 @@ _MISSING = pa.array(
 _TRUE = pa.array(["True", "TRUE", "true"])
 _BOOLEANS = pa.array([*_TRUE.to_pylist(), "False", "FALSE", "false"])
 Write = Callable[[pa.Table], None]
-_FORMULAS = ("=", "+", "-", "@", "\t", "\r")  # what they begin with
+_FORMULAS = ("=", "+", "-", "@", "\t", "\r")  # first characters of a formula
 
 
 def read_table(path: Path) -> pd.DataFrame:
-    """All rows of a file, with names that are text and each there once."""
+    """Read all rows of a file; its column names are text and unique."""
     names = column_names(path)
-    with reading(path):
-        frame = _WHOLE_READERS[ending(path)](path)
+    with file_errors(path):
+        frame = _WHOLE_READERS[file_type(path)](path)
     frame.columns = pd.Index(names)
     if len(frame) == 0:
         raise no_rows_error(path)
-    if ending(path) in {CSV, CSV_GZ}:
+    if file_type(path) in {CSV, CSV_GZ}:
         for name in frame.select_dtypes(exclude=["number", "bool"]):
             check_text(path, name, frame[name].map(_has_nul).to_numpy())
     return frame
 
 
 def check_text(path: Path, name: str, nuls: AnyArray, first: int = 0) -> None:
-    """Refuse a column of text with NUL bytes, given which of its cells have one."""
+    """Refuse a column of text in which ``nuls`` marks cells with a NUL byte."""
     if nuls.any():
         raise nul_byte_error(path, f"{in_rows(nuls, first)} of column {name!r}")
 
@@ -96,13 +96,13 @@ def _has_nul(cell: Any) -> bool:
 
 
 def no_rows_error(path: Path) -> CliError:
-    """What to say of a file that is a header alone."""
+    """Error for a file without rows."""
     return CliError(f"{path} has names of columns and no rows: write rows to it")
 
 
 @contextmanager
-def reading(path: Path) -> Iterator[None]:
-    """What libraries say of a damaged_file_error file, as a problem."""
+def file_errors(path: Path) -> Iterator[None]:
+    """Turn errors about damaged files into CliErrors."""
     with warnings.catch_warnings():
         warnings.simplefilter("error", pd.errors.ParserWarning)
         try:
@@ -119,21 +119,14 @@ def reading(path: Path) -> Iterator[None]:
 
 
 def in_rows(mask: AnyArray, first: int = 0) -> str:
-    """Numbers of rows, counted from 1 without a header; of a part that begins later."""
+    """Name marked rows, counted from 1 without the header."""
     numbers = np.flatnonzero(mask) + first + 1
     return f"row{'s' * (len(numbers) > 1)} {listed(numbers)}"
 
 
 def to_frame(rows: pa.Table) -> pd.DataFrame:
-    """In which whole numbers beside gaps are no floats."""
+    """Convert to pandas; integers with missing values stay integers."""
     return rows.to_pandas(types_mapper=_NULLABLE_INTEGERS.get, ignore_metadata=True)
-
-
-def arrow_reader(file: Any) -> Any:
-    """Of either of the two forms that Arrow files have."""
-    is_file = file.read(6) == b"ARROW1"
-    file.seek(0)
-    return ipc.open_file(file) if is_file else ipc.open_stream(file)
 
 
 def _whole_csv(path: Path) -> pd.DataFrame:
@@ -145,8 +138,8 @@ def _whole_parquet(path: Path) -> pd.DataFrame:
 
 
 def _whole_arrow(path: Path) -> pd.DataFrame:
-    with pa.memory_map(str(path)) as file:
-        return arrow_reader(file).read_all().to_pandas(ignore_metadata=True)
+    with open_arrow(path) as (_, reader):
+        return reader.read_all().to_pandas(ignore_metadata=True)
 
 
 _NULLABLE_INTEGERS = {
@@ -169,8 +162,8 @@ _WHOLE_READERS: dict[str, Callable[[Path], pd.DataFrame]] = {
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
-    """Some of them, from a row of the file on that is counted from 0."""
+class RowBlock:
+    """Consecutive rows of a file."""
 
     kept: pa.Table
     first: int
@@ -179,44 +172,44 @@ class Rows:
 
 @dataclass(frozen=True)
 class TableFile:
-    """A file of rows; each look at them reads it anew."""
+    """A file of rows; each iteration reads it again."""
 
     path: Path
     names: list[str]
 
     @property
     def is_text(self) -> bool:
-        """Whether cells have no kind but what they look like."""
-        return ending(self.path) in {CSV, CSV_GZ}
+        """Whether the file stores cells as text."""
+        return file_type(self.path) in {CSV, CSV_GZ}
 
-    def rows(self) -> Iterator[Rows]:
-        """In their order."""
+    def rows(self) -> Iterator[RowBlock]:
+        """Read the rows in blocks, in order."""
         first = 0
-        with reading(self.path):
-            parts = _BLOCK_READERS[ending(self.path)](self.path, self._block_rows)
+        with file_errors(self.path):
+            parts = _BLOCK_READERS[file_type(self.path)](self.path, self._block_rows)
             for table, done in parts:
                 if len(table):
-                    rows = Rows(table.rename_columns(self.names), first, done)
+                    rows = RowBlock(table.rename_columns(self.names), first, done)
                     if self.is_text:
                         self._check_text(rows)
                     yield rows
                     first += len(table)
 
-    def _check_text(self, rows: Rows) -> None:
+    def _check_text(self, rows: RowBlock) -> None:
         for name in self.names:
             nuls = compute.match_substring(rows.kept[name], "\0").to_numpy()
             check_text(self.path, name, nuls, rows.first)
 
-    def frames(self, numbers: Collection[str]) -> Callable[[Rows], pd.DataFrame]:
-        """What makes values of rows, where the given columns are to be numbers."""
+    def frames(self, numbers: Collection[str]) -> Callable[[RowBlock], pd.DataFrame]:
+        """Return a function from rows to a data frame; ``numbers`` are parsed."""
         if self.is_text:
             cells = Cells()
             return lambda rows: cells.frame(rows.kept, numbers, rows.first)
         return _numbered_frame
 
-    def kinds(self, tell: Callable[[float], None]) -> dict[str, pa.DataType]:
-        """Of columns of text, which is read for that; it tells which share has been."""
-        with _open_csv(self.path) as (file, done), reading(self.path):
+    def kinds(self, update: Callable[[float], None]) -> dict[str, pa.DataType]:
+        """Read a text file to find the types of its columns, reporting progress."""
+        with _open_csv(self.path) as (file, done), file_errors(self.path):
             parts = pd.read_csv(
                 file, chunksize=self._block_rows, low_memory=False, **CSV_OPTIONS
             )
@@ -224,7 +217,7 @@ class TableFile:
             def frames() -> Iterator[pd.DataFrame]:
                 for part in parts:
                     yield part.set_axis(self.names, axis=1)
-                    tell(done())
+                    update(done())
 
             return column_types(frames())
 
@@ -235,33 +228,33 @@ class TableFile:
 
 
 def open_table(path: Path) -> TableFile:
-    """A file whose names have been looked at."""
+    """Open a file and check the names of its columns."""
     return TableFile(path, column_names(path))
 
 
-def typed(rows: pa.Table, kinds: dict[str, pa.DataType]) -> pa.Table:
-    """Text as what whole columns of it are."""
+def cast_columns(rows: pa.Table, kinds: dict[str, pa.DataType]) -> pa.Table:
+    """Convert columns of text to the given types."""
     return pa.table(
-        {name: as_type(present(rows[name]), kind) for name, kind in kinds.items()}
+        {name: as_type(mark_missing(rows[name]), kind) for name, kind in kinds.items()}
     )
 
 
-def _numbered_frame(rows: Rows) -> pd.DataFrame:
+def _numbered_frame(rows: RowBlock) -> pd.DataFrame:
     index = pd.RangeIndex(rows.first, rows.first + len(rows.kept))
     return to_frame(rows.kept).set_axis(index)
 
 
 @contextmanager
 def _open_csv(path: Path) -> Iterator[tuple[Any, Callable[[], float]]]:
-    """The bytes of a CSV file, and how far they have been read."""
+    """Open a CSV file; also return a function for the share read so far."""
     total = max(1, path.stat().st_size)
     with path.open("rb") as raw:
-        file: Any = gzip.GzipFile(fileobj=raw) if ending(path) == CSV_GZ else raw
+        file: Any = gzip.GzipFile(fileobj=raw) if file_type(path) == CSV_GZ else raw
         yield file, lambda: raw.tell() / total
 
 
 def _csv_blocks(path: Path, size: int) -> Iterator[tuple[pa.Table, float]]:
-    """As text, of which every sign is kept."""
+    """Read cells as text, unchanged."""
     with _open_csv(path) as (file, done):
         parts = pd.read_csv(
             file, chunksize=size, dtype=str, na_filter=False, **CSV_OPTIONS
@@ -272,10 +265,7 @@ def _csv_blocks(path: Path, size: int) -> Iterator[tuple[pa.Table, float]]:
 
 
 def _parquet_blocks(path: Path, size: int) -> Iterator[tuple[pa.Table, float]]:
-    # Buffers of all that is to come would be the whole file.
-    with parquet.ParquetFile(
-        path, buffer_size=_PARQUET_BUFFER, pre_buffer=False
-    ) as file:
+    with open_parquet(path) as file:
         total, count = file.metadata.num_rows, 0
         for batch in file.iter_batches(size):
             count += len(batch)
@@ -284,11 +274,9 @@ def _parquet_blocks(path: Path, size: int) -> Iterator[tuple[pa.Table, float]]:
 
 def _arrow_blocks(path: Path, size: int) -> Iterator[tuple[pa.Table, float]]:
     total = path.stat().st_size
-    with pa.memory_map(str(path)) as file:
-        opened = arrow_reader(file)
-        count = getattr(opened, "num_record_batches", None)
-        batches = opened if count is None else map(opened.get_batch, range(count))
-        for number, batch in enumerate(batches, 1):
+    with open_arrow(path) as (file, reader):
+        count = getattr(reader, "num_record_batches", None)
+        for number, batch in enumerate(record_batches(reader), 1):
             done = number / count if count else file.tell() / total
             for start in range(0, len(batch), size):
                 yield pa.Table.from_batches([batch.slice(start, size)]), done
@@ -304,7 +292,7 @@ _BLOCK_READERS: dict[str, Callable[[Path, int], Iterator[tuple[pa.Table, float]]
 
 
 class Cells:
-    """Makes numbers and text of cells; remembers what columns of numbers hold."""
+    """Converts CSV cells to numbers; remembers which columns hold booleans."""
 
     def __init__(self) -> None:
         self._boolean_columns: dict[str, bool] = {}
@@ -312,10 +300,10 @@ class Cells:
     def frame(
         self, rows: pa.Table, numbers: Collection[str], first: int
     ) -> pd.DataFrame:
-        """Values of the rows from the given one on; text where no number is found."""
+        """Convert a block of rows; ``first`` is the number of its first row."""
         made = {}
         for name in rows.column_names:
-            cells = present(rows[name])
+            cells = mark_missing(rows[name])
             made[name] = self._values(cells, name, first) if name in numbers else cells
         index = pd.RangeIndex(first, first + len(rows))
         return pa.table(made).to_pandas(ignore_metadata=True).set_axis(index)
@@ -332,11 +320,11 @@ class Cells:
         try:
             return as_type(cells, pa.float64())
         except (pa.ArrowInvalid, ValueError):
-            return cells  # whoever needs numbers names the rows
+            return cells  # the check of features reports the rows
 
 
 def _check_booleans(cells: Any, name: str, first: int) -> None:
-    """Refuse a number, or any text, where all above it were truth values."""
+    """Refuse other cells in a column that held only booleans so far."""
     frame = cells.to_pandas()
     others = (frame.notna() & ~frame.isin(_BOOLEANS.to_pylist())).to_numpy()
     if others.any():
@@ -346,14 +334,14 @@ def _check_booleans(cells: Any, name: str, first: int) -> None:
         )
 
 
-def present(cells: Any) -> Any:
-    """Cells, and nothing where there is none."""
+def mark_missing(cells: Any) -> Any:
+    """Replace cells that mean a missing value by null."""
     nothing = compute.is_in(cells, _MISSING.cast(cells.type))
     return compute.if_else(nothing, pa.scalar(None, cells.type), cells)
 
 
 def as_type(cells: Any, kind: pa.DataType) -> Any:
-    """Values of text and of nothing."""
+    """Convert cells of text to a type."""
     if pa.types.is_boolean(kind):
         truths = compute.is_in(cells, _TRUE.cast(cells.type))
         return compute.if_else(cells.is_null(), pa.scalar(None, kind), truths)
@@ -367,7 +355,7 @@ def as_type(cells: Any, kind: pa.DataType) -> Any:
 
 
 def column_types(frames: Iterable[pd.DataFrame]) -> dict[str, pa.DataType]:
-    """What pandas would find in whole columns, from what it finds in parts of them."""
+    """Find the types pandas would give whole columns, from those of their parts."""
     found: dict[str, set[str]] = {}
     for frame in frames:
         for name, column in frame.items():
@@ -376,7 +364,7 @@ def column_types(frames: Iterable[pd.DataFrame]) -> dict[str, pa.DataType]:
 
 
 def _value_kinds(column: pd.Series) -> Iterator[str]:
-    """A letter for the values, and another for gaps."""
+    """Name the kind of the values, and "gap" if some are missing."""
     known = column.dropna()
     if len(known) < len(column):
         yield "gap"
@@ -402,16 +390,16 @@ def _arrow_type(kinds: set[str]) -> pa.DataType:
 
 
 def unify_categories(
-    table: TableFile, tell: Callable[[float], None]
-) -> Callable[[Rows], pa.Table]:
-    """Rows whose columns of categories share those of the whole file.
+    table: TableFile, update: Callable[[float], None]
+) -> Callable[[RowBlock], pa.Table]:
+    """Return a function that gives categorical columns one dictionary for all rows.
 
-    Parts of a file may have dictionaries of their own; they are read for that, and it
-    is told which share has been.
+    Parts of a file may have different dictionaries, so the file is read twice;
+    ``update`` receives the share read so far.
     """
-    known = _all_categories(table, tell)
+    known = _all_categories(table, update)
 
-    def made(rows: Rows) -> pa.Table:
+    def made(rows: RowBlock) -> pa.Table:
         kept = rows.kept
         for name, values in known.items():
             place = kept.schema.get_field_index(name)
@@ -422,9 +410,9 @@ def unify_categories(
 
 
 def _all_categories(
-    table: TableFile, tell: Callable[[float], None]
+    table: TableFile, update: Callable[[float], None]
 ) -> dict[str, pa.Array]:
-    """In the order of their dictionaries, those of later parts at the end."""
+    """Collect all categories; those of later parts go to the end."""
     found: dict[str, pa.Array] = {}
     for rows in table.rows():
         for name in rows.kept.column_names:
@@ -435,8 +423,8 @@ def _all_categories(
             earlier = [found[name]] if name in found else []
             found[name] = pa.concat_arrays([*earlier, *parts]).unique()
         if not found:
-            break  # all rows are of the same kinds
-        tell(rows.done)
+            break  # no column is categorical
+        update(rows.done)
     return found
 
 
@@ -449,23 +437,23 @@ def _as_dictionary(column: pa.ChunkedArray, values: pa.Array) -> pa.Array:
 
 
 @contextmanager
-def writing(path: Path) -> Iterator[Write]:
-    """What to call with rows; the file is there once all of it went well."""
-    with whole_file(path) as file, _WRITERS[ending(path)](file) as write:
+def open_writer(path: Path) -> Iterator[Write]:
+    """Return a function to write rows; the file appears once it is complete."""
+    with whole_file(path) as file, _WRITERS[file_type(path)](file) as write:
         yield write
 
 
 def write_table(frame: pd.DataFrame, path: Path) -> None:
-    """The whole file, or none of it."""
-    with writing(path) as write:
+    """Write a table; the file appears once it is complete."""
+    with open_writer(path) as write:
         write(pa.Table.from_pandas(frame, preserve_index=False))
 
 
 def escape_formula(label: Any) -> Any:
-    """A label that no spreadsheet takes for a formula when it opens a CSV file.
+    """Escape a label that a spreadsheet would read as a formula in a CSV file.
 
-    Text that begins as a formula does gets an apostrophe before it, as OWASP advises.
-    Numbers stay as they are, and so do labels of signs alone, such as ``+`` and ``--``.
+    Text that begins like a formula gets an apostrophe before it, as OWASP advises.
+    Numbers stay as they are, and labels of signs only, such as ``+`` and ``--``, too.
     """
     if not isinstance(label, str) or not label.startswith(_FORMULAS):
         return label
@@ -496,7 +484,7 @@ def _csv_writer(file: BinaryIO) -> Iterator[Write]:
 
 @contextmanager
 def _gzip_csv_writer(file: BinaryIO) -> Iterator[Write]:
-    # Without a name and a time, so that the same rows are the same bytes.
+    # Without a name and a time, the same rows are the same bytes.
     packed = gzip.GzipFile("", "wb", fileobj=file, mtime=0)
     with packed, _csv_writer(cast("BinaryIO", packed)) as write:
         yield write
@@ -524,7 +512,7 @@ def _arrow_writer(file: BinaryIO) -> Iterator[Write]:
 
 @contextmanager
 def _with_first_schema(opened: Callable[[pa.Schema], Any]) -> Iterator[Write]:
-    """The first rows say what all are like."""
+    """Create the writer with the schema of the first rows."""
     writer: Any = None
 
     def write(rows: pa.Table) -> None:
@@ -541,9 +529,9 @@ def _with_first_schema(opened: Callable[[pa.Schema], Any]) -> Iterator[Write]:
 
 
 def _csv_frame(rows: pa.Table) -> pd.DataFrame:
-    """So that cells are written alike, whatever the others of some rows are.
+    """Convert rows so that a cell is written alike in every block.
 
-    Whole numbers beside gaps would become floats, and times at midnight dates.
+    Otherwise integers with missing values became floats, and midnight times dates.
     """
     for place, field in enumerate(rows.schema):
         if pa.types.is_temporal(field.type):

@@ -1,4 +1,4 @@
-"""Rows of Dask collections, worked on where they are."""
+"""Rows of Dask collections: blocks that workers hold and compute on."""
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -10,8 +10,7 @@ import numpy as np
 
 from relvec.blockwise import Cluster
 from relvec.data.blocks import Block, make_block
-from relvec.data.checks import Place
-from relvec.data.roles import Choice, Heading, Roles, assign
+from relvec.data.columns import ColumnChoice, Header, Location, Roles, assign_roles
 from relvec.data.rows import FrameRows, TableRows, array_rows, is_frame
 from relvec.parameters import optional_module
 from relvec.typing import AnyArray
@@ -21,7 +20,7 @@ State = TypeVar("State")
 
 
 def is_dask(X: Any) -> bool:
-    """Whether it is a Dask collection, or a list of delayed blocks."""
+    """Whether X is a Dask collection or a list of delayed blocks."""
     dask = sys.modules.get("dask")
     if dask is None or isinstance(X, np.ndarray):
         return False
@@ -31,34 +30,36 @@ def is_dask(X: Any) -> bool:
 
 
 def dask_blocks(X: Any, y: Any = None, weight: Any = None) -> "DaskBlocks":
-    """The blocks of an array, a data frame or a list of delayed blocks."""
+    """Make blocks of a Dask array, a data frame or a list of delayed blocks."""
     if type(X).__name__ == "Delayed":
         X = [X]
     if isinstance(X, list | tuple):
         if y is not None or weight is not None:
             raise ValueError("delayed blocks bring targets and weights: (X, y, weight)")
-        return _of_delayed(list(X))
-    heading = _heading(X)
-    if heading.names is None:
+        return _from_delayed(list(X))
+    header = _header(X)
+    if header.names is None:
         check_sizes("X", X)
-    _check_held(X, y, weight)
-    pieces = _pieces(X)
-    columns = [_beside(name, one, X) for name, one in (("y", y), ("weight", weight))]
-    made = partial(_made, assign(heading, Choice()))
+    _check_not_lost(X, y, weight)
+    pieces = _delayed_rows(X)
+    columns = [
+        _aligned_chunks(name, one, X) for name, one in (("y", y), ("weight", weight))
+    ]
+    made = partial(_checked_block, assign_roles(header, ColumnChoice()))
     delayed = optional_module("dask", "Dask collections", "dask").delayed
     parts = tuple(
         delayed(made, pure=False)(number, piece, *beside)
         for number, (piece, *beside) in enumerate(
-            zip(pieces, *(_each(one, len(pieces)) for one in columns), strict=True)
+            zip(pieces, *(_or_nones(one, len(pieces)) for one in columns), strict=True)
         )
     )
-    names = None if heading.names is None else list(heading.names)
-    return DaskBlocks(parts, heading.n_columns, names)
+    names = None if header.names is None else list(header.names)
+    return DaskBlocks(parts, header.n_columns, names)
 
 
 @dataclass(frozen=True)
 class DaskBlocks:
-    """Blocks that tasks of a cluster make, each when it is asked for."""
+    """Blocks that tasks of a cluster make when needed."""
 
     parts: tuple[Any, ...]  # delayed blocks
     n_features: int
@@ -66,39 +67,39 @@ class DaskBlocks:
     repeatable: bool = True
 
     def __iter__(self) -> Iterator[Block]:
-        return self.each(_itself)
+        return self.each(_only_block)
 
     def each(
         self,
         work: Callable[[tuple[Any, Block]], Result],
-        told: Sequence[Any] | None = None,
+        items: Sequence[Any] | None = None,
     ) -> Iterator[Result]:
-        """The work on every block, by the workers that hold it."""
-        items = zip(told or range(len(self.parts)), self.parts, strict=True)
-        return _computed(_task(work, *item) for item in items)
+        """Apply ``work`` to every block, on the workers that hold it."""
+        pairs = zip(items or range(len(self.parts)), self.parts, strict=True)
+        return _results(_task(work, *pair) for pair in pairs)
 
     def fold(
         self,
         work: Callable[[State, tuple[Any, Block]], State],
         state: State,
-        told: Sequence[Any],
+        items: Sequence[Any],
         stop: Callable[[], bool],
     ) -> State:
-        """The work on one after another."""
-        for item in zip(told, self.parts, strict=True):
+        """Apply ``work`` to one block after another, passing the state on."""
+        for pair in zip(items, self.parts, strict=True):
             if stop():
                 break
-            (state,) = _computed([_task(partial(work, state), *item)])
+            (state,) = _results([_task(partial(work, state), *pair)])
         return state
 
 
-def _task(work: Callable[[tuple[Any, Block]], Any], told: Any, part: Any) -> Any:
+def _task(work: Callable[[tuple[Any, Block]], Any], item: Any, part: Any) -> Any:
     dask = optional_module("dask", "Dask collections", "dask")
-    return dask.delayed(_worked, pure=False)(work, told, part)
+    return dask.delayed(_apply, pure=False)(work, item, part)
 
 
 def lazily(work: Callable[[Any], Any], X: Any) -> Any:
-    """What a method makes of the rows of a collection: lazy arrays of its results."""
+    """Apply a method to a collection lazily; return Dask arrays of its results."""
     if isinstance(X, list | tuple) or type(X).__name__ == "Delayed":
         raise ValueError(
             "of delayed blocks the numbers of rows are not known: give a Dask array or "
@@ -106,16 +107,18 @@ def lazily(work: Callable[[Any], Any], X: Any) -> Any:
         )
     array = optional_module("dask.array", "Dask collections", "dask")
     delayed = optional_module("dask", "Dask collections", "dask").delayed
-    _heading(X)
+    _header(X)
     results = work(_example(X))
     count = len(results) if isinstance(results, tuple) else 1
     sizes = X.chunks[0] if hasattr(X, "chunks") else [np.nan] * X.npartitions
     nothing: Any = np.asarray(results)[:0]
     if count > 1:
         nothing = tuple(np.asarray(one)[:0] for one in results)
-    # Once for all of them.
-    called = delayed(partial(_unless_empty, work, nothing), nout=count, pure=False)
-    tasks = [called(piece) for piece in _pieces(X)]
+    # One delayed function for all pieces.
+    called = delayed(
+        partial(_apply_unless_empty, work, nothing), nout=count, pure=False
+    )
+    tasks = [called(piece) for piece in _delayed_rows(X)]
 
     def joined(number: int | None) -> Any:
         like = np.asarray(results if number is None else results[number])
@@ -133,19 +136,19 @@ def lazily(work: Callable[[Any], Any], X: Any) -> Any:
     return tuple(joined(number) for number in range(count))
 
 
-def _unless_empty(work: Callable[[Any], Any], nothing: Any, rows: Any) -> Any:
+def _apply_unless_empty(work: Callable[[Any], Any], nothing: Any, rows: Any) -> Any:
     return work(rows) if len(rows) else nothing
 
 
 def _example(X: Any) -> Any:
-    """A row like those of a collection."""
+    """Make a row with the columns and types of a collection."""
     if hasattr(X, "_meta_nonempty"):
         return X._meta_nonempty.iloc[:1]
     return np.zeros((1, X.shape[1]), dtype=X.dtype)
 
 
-def _check_held(*collections: Any) -> None:
-    """Rows that a cluster holds are gone with it."""
+def _check_not_lost(*collections: Any) -> None:
+    """Refuse rows persisted on a cluster that is closed."""
     distributed = sys.modules.get("distributed")
     if distributed is None:
         return
@@ -157,10 +160,10 @@ def _check_held(*collections: Any) -> None:
         )
 
 
-def _heading(X: Any) -> Heading:
-    """The columns, as far as a collection tells; or refuse."""
+def _header(X: Any) -> Header:
+    """Find the columns of a collection; refuse other types."""
     if hasattr(X, "columns"):
-        return FrameRows(X._meta).heading("the Dask data frame")
+        return FrameRows(X._meta).header("the Dask data frame")
     if not hasattr(X, "chunks"):
         raise ValueError(
             "X must be a Dask array, a Dask data frame or a list of delayed blocks; "
@@ -177,11 +180,11 @@ def _heading(X: Any) -> Heading:
     if np.isnan(X.shape[1]):
         msg = "the number of columns of the Dask array is unknown: give it known ones"
         raise ValueError(msg)
-    return Heading("the Dask array", None, X.shape[1])
+    return Header("the Dask array", None, X.shape[1])
 
 
-def _pieces(X: Any) -> list[Any]:
-    """Delayed rows of every chunk or partition, with all columns."""
+def _delayed_rows(X: Any) -> list[Any]:
+    """List the delayed rows of every chunk or partition, with all columns."""
     if hasattr(X, "columns"):
         return list(X.to_delayed())
     if len(X.chunks[1]) > 1:
@@ -190,7 +193,7 @@ def _pieces(X: Any) -> list[Any]:
 
 
 def check_sizes(name: str, array: Any) -> None:
-    """Chunks must be of known sizes, so that rows have numbers."""
+    """Refuse chunks of unknown sizes, whose rows have no numbers."""
     if np.isnan(array.chunks[0]).any():
         raise ValueError(
             f"the sizes of {name}'s chunks are unknown: {name}.compute_chunk_sizes() "
@@ -198,12 +201,12 @@ def check_sizes(name: str, array: Any) -> None:
         )
 
 
-def _beside(name: str, values: Any, X: Any) -> Any:
-    """Targets or weights in the same parts as the rows; None if there are none."""
+def _aligned_chunks(name: str, values: Any, X: Any) -> Any:
+    """Split targets or weights like the rows."""
     if values is None:
         return None
     if hasattr(X, "columns"):
-        return _partitions_beside(name, values, X)
+        return _aligned_partitions(name, values, X)
     if not is_dask(values):
         if np.ndim(values) != 1:
             raise ValueError(f"give {name} one value for every row; got {values!r}")
@@ -220,7 +223,7 @@ def _beside(name: str, values: Any, X: Any) -> Any:
     return list(values.rechunk({0: X.chunks[0]}).to_delayed())
 
 
-def _partitions_beside(name: str, values: Any, X: Any) -> list[Any]:
+def _aligned_partitions(name: str, values: Any, X: Any) -> list[Any]:
     if not hasattr(values, "npartitions") or not hasattr(values, "to_delayed"):
         raise ValueError(
             f"{name} must be a Dask series with the partitions of X; got "
@@ -234,44 +237,44 @@ def _partitions_beside(name: str, values: Any, X: Any) -> list[Any]:
     return list(np.ravel(values.to_delayed()))
 
 
-def _each(values: list[Any] | None, count: int) -> Iterable[Any]:
+def _or_nones(values: list[Any] | None, count: int) -> Iterable[Any]:
     return [None] * count if values is None else values
 
 
-def _of_delayed(pieces: list[Any]) -> DaskBlocks:
-    """The columns are those of the first block, which is made to see them."""
+def _from_delayed(pieces: list[Any]) -> DaskBlocks:
+    """Make blocks with the columns of the first one, which is computed to see them."""
     delayed = optional_module("dask", "Dask collections", "dask").delayed
-    (heading,) = _computed([delayed(_heading_of, pure=False)(pieces[0])])
-    roles = assign(heading, Choice())
+    (header,) = _results([delayed(_header_of, pure=False)(pieces[0])])
+    roles = assign_roles(header, ColumnChoice())
     parts = tuple(
-        delayed(_from_tuple, pure=False)(roles, number, piece)
+        delayed(_block_from_tuple, pure=False)(roles, number, piece)
         for number, piece in enumerate(pieces)
     )
-    names = None if heading.names is None else list(heading.names)
-    return DaskBlocks(parts, heading.n_columns, names)
+    names = None if header.names is None else list(header.names)
+    return DaskBlocks(parts, header.n_columns, names)
 
 
-def _heading_of(piece: Any) -> Heading:
+def _header_of(piece: Any) -> Header:
     rows = piece[0] if isinstance(piece, tuple) else piece
-    return _table_rows(rows, "block 1").heading("block 1")
+    return _table_rows(rows, "block 1").header("block 1")
 
 
-def _from_tuple(roles: Roles, number: int, piece: Any) -> Block:
+def _block_from_tuple(roles: Roles, number: int, piece: Any) -> Block:
     given = piece if isinstance(piece, tuple) else (piece,)
     if not 1 <= len(given) <= 3:
         msg = f"block {number + 1} is a tuple of {len(given)}; give (X, y) or (X, y, w)"
         raise ValueError(msg)
     X, y, weight = (*given, None, None)[:3]
-    return _made(roles, number, X, y, weight)
+    return _checked_block(roles, number, X, y, weight)
 
 
-def _made(roles: Roles, number: int, X: Any, y: Any, weight: Any) -> Block:
-    """A checked block; it may have no rows."""
+def _checked_block(roles: Roles, number: int, X: Any, y: Any, weight: Any) -> Block:
+    """Check a block, which may have no rows."""
     where = f"block {number + 1}"
     rows = _table_rows(X, where)
-    rows.heading(where).check_same(roles.heading)
+    rows.header(where).check_matches(roles.header)
     beside = [None if one is None else _values(one) for one in (y, weight)]
-    place = Place(where)
+    place = Location(where)
     return make_block(rows, roles, place, y=beside[0], weight=beside[1])
 
 
@@ -283,24 +286,24 @@ def _values(column: Any) -> AnyArray:
     return np.asarray(column.to_numpy() if hasattr(column, "to_numpy") else column)
 
 
-def _itself(numbered: tuple[int, Block]) -> Block:
+def _only_block(numbered: tuple[int, Block]) -> Block:
     return numbered[1]
 
 
-def _worked(work: Callable[[tuple[Any, Block]], Any], told: Any, block: Block) -> Any:
-    return work((told, block))
+def _apply(work: Callable[[tuple[Any, Block]], Any], item: Any, block: Block) -> Any:
+    return work((item, block))
 
 
-def _computed(tasks: Iterable[Any]) -> Iterator[Any]:
-    """Results in order, by the client of this context or by Dask in this process."""
+def _results(tasks: Iterable[Any]) -> Iterator[Any]:
+    """Compute tasks in order, by the client of this context or in this process."""
     client = _client()
     if client is None:
         return (task.compute() for task in tasks)
-    return _left_to(client, tasks)
+    return _cluster_results(client, tasks)
 
 
-def _left_to(client: Any, tasks: Iterable[Any]) -> Iterator[Any]:
-    """By a cluster; a task of it that waits for others makes room for them."""
+def _cluster_results(client: Any, tasks: Iterable[Any]) -> Iterator[Any]:
+    """Compute on a cluster; secede from it if this is one of its tasks."""
     distributed = sys.modules["distributed"]
     try:
         distributed.get_worker()
@@ -315,7 +318,7 @@ def _left_to(client: Any, tasks: Iterable[Any]) -> Iterator[Any]:
 
 
 def _client() -> Any:
-    """The client that Dask would use, if there is one."""
+    """Return the client that Dask would use, if any."""
     distributed = sys.modules.get("distributed")
     if distributed is None:
         return None

@@ -1,32 +1,40 @@
-"""One entrance for rows from files, tables, arrays and iterables."""
+"""``scan``: rows of files, tables, arrays and iterables as blocks."""
 
 import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from glob import glob, has_magic
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from relvec.data.arrow import arrow_rows, is_arrow, load
-from relvec.data.blocks import ResizedBlocks, RowBlocks, rows_per_block
-from relvec.data.checks import check_length
-from relvec.data.csv_files import csv_table
-from relvec.data.files import found_files, is_path, is_path_list, kind_of
-from relvec.data.formats import (
+from relvec.data.blocks import ResizedBlocks, RowBlocks, iterable_blocks, rows_per_block
+from relvec.data.columns import ColumnChoice, check_length
+from relvec.data.rows import FrameRows, arrow_rows, is_arrow, is_frame, pyarrow_module
+from relvec.data.tables import (
     ArrayTable,
+    MemoryTable,
+    Table,
     array_table,
     arrow_table,
-    mapped,
-    npy_table,
+    csv_table,
+    dataset_table,
+    map_npy,
     parquet_table,
+    table_blocks,
 )
-from relvec.data.roles import Choice
-from relvec.data.rows import FrameRows, is_frame
-from relvec.data.stream import stream_blocks
-from relvec.data.tables import DatasetTable, MemoryTable, Table, table_blocks
 from relvec.parameters import check_unmasked
 from relvec.typing import AnyArray
 
+_FILE_KINDS = {
+    ".parquet": "parquet",
+    ".csv": "csv",
+    ".csv.gz": "csv",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".npy": "npy",
+}
 _READERS: dict[str, Callable[[str], Table]] = {
     "parquet": parquet_table,
     "csv": csv_table,
@@ -48,11 +56,11 @@ def scan(
     weight: Any = None,
     block_rows: int | None = None,
 ) -> RowBlocks:
-    """Rows of files, tables, arrays or iterables, read a block at a time and in order.
+    """Read rows of files, tables, arrays or iterables in blocks, in order.
 
-    Never more than a few blocks are in memory, and of files only the columns that are
-    needed. What the names and types of columns tell is checked at once; cells are
-    checked when they are read. Messages count rows from 1, without a file's header.
+    At most a few blocks are in memory at a time, and only the columns needed are read.
+    Names and types of columns are checked at once, cells when they are read. Messages
+    count rows from 1, without a file's header.
 
     Parameters
     ----------
@@ -68,48 +76,49 @@ def scan(
         - a two-dimensional array or memory map, or something sliced like one;
         - an iterable of blocks, each of them ``X``, ``(X,)``, ``(X, y)``, ``(X, y,
           weight)``, a :class:`~relvec.data.Block`, a data frame or an Arrow table. An
-          iterator can be gone through only once; a list again and again, and so can
-        - a function without arguments that returns such an iterable, afresh at each
-          call (it is called once right away, for the first block);
+          iterator can be read only once, a list repeatedly;
+        - a function without arguments that returns a new iterable of blocks at each
+          call, which can be read repeatedly (it is called once right away, for the
+          first block);
         - another :class:`~relvec.data.RowBlocks`.
 
         Parquet, CSV and Arrow data need pyarrow: ``pip install "relvec[arrow]"``.
     target : str, int or array-like of shape (n_rows,), optional
-        Name or number of the column that is the target. For an array or ``.npy`` it
-        may also be the targets themselves, or the path of a ``.npy`` file of them.
+        Name or number of the target column. For an array or a ``.npy`` file it may
+        also be the targets themselves, or the path of a ``.npy`` file of them.
     features : list of str or int, optional
-        Columns that are features, in this order; by default all but the target and
-        the weight, in the order of the source.
+        Feature columns, in this order; by default all columns but the target and the
+        weight.
     weight : str, int or array-like of shape (n_rows,), optional
         Sample weights, given like the target.
     block_rows : int, optional
         Largest number of rows in a block; by default as many as make two million
-        numbers, 16 MB of float64. Small parts of a file are joined; the blocks of
-        an iterable, and the ends of files, stay where they are.
+        numbers, 16 MB of float64. Small parts of a file are joined; blocks of an
+        iterable are not, nor are the ends of files.
 
     Returns
     -------
     RowBlocks
-        A source of rows, with ``n_features``, ``feature_names`` and ``repeatable``,
-        that gives a :class:`~relvec.data.Block` at a time when it is iterated over.
+        Source of rows with ``n_features``, ``feature_names`` and ``repeatable``. An
+        iteration over it yields a :class:`~relvec.data.Block` at a time.
 
     Raises
     ------
     ValueError
-        If the data cannot be used: file, row, column and remedy are named. While
-        iterating, too.
+        If the data cannot be used, also while iterating. The message names file, row,
+        column and remedy.
     FileNotFoundError
-        If there is no such file.
+        If a file does not exist.
     TypeError
-        If the source is of a type that is not supported.
+        If the type of the source is not supported.
     ImportError
         If pyarrow is needed and not installed.
 
     Notes
     -----
     X is float32 if all features are, otherwise float64; booleans and decimals become
-    numbers. The target stays what it is: numbers, booleans or text. In a CSV file its
-    kind is that of the first 2 MB; whole numbers are int64 in blocks without a
+    numbers. The target keeps its type: numbers, booleans or text. In a CSV file the
+    first 2 MB decide on the type; whole numbers are int64 in blocks without a
     fraction.
 
     Examples
@@ -133,12 +142,12 @@ def scan(
     >>> sum(len(block.X) for block in scan(days))
     6
     """
-    choice = Choice(target, features, weight)
-    if is_path(source) or is_path_list(source):
+    choice = ColumnChoice(target, features, weight)
+    if _is_path(source) or _is_path_list(source):
         return _file_blocks(source, choice, block_rows)
     if isinstance(source, RowBlocks):
-        return _same_blocks(source, choice, block_rows)
-    _refuse(source)
+        return _resized(source, choice, block_rows)
+    _check_supported(source)
     if is_frame(source):
         table = MemoryTable("the data frame", FrameRows(source))
         return table_blocks([table], choice, block_rows)
@@ -146,10 +155,10 @@ def scan(
         return _array_blocks([array_table(source)], choice, block_rows)
     if is_arrow(source) or _is_dataset(source):
         return _arrow_blocks(source, choice, block_rows)
-    return stream_blocks(source, choice, block_rows)
+    return iterable_blocks(source, choice, block_rows)
 
 
-def _same_blocks(source: RowBlocks, choice: Choice, block_rows: Any) -> RowBlocks:
+def _resized(source: RowBlocks, choice: ColumnChoice, block_rows: Any) -> RowBlocks:
     given = (choice.target, choice.features, choice.weight)
     if any(value is not None for value in given):
         raise ValueError(
@@ -167,8 +176,8 @@ def _same_blocks(source: RowBlocks, choice: Choice, block_rows: Any) -> RowBlock
     )
 
 
-def _refuse(source: Any) -> None:
-    """Types that are not supported, though some of them could be iterated over."""
+def _check_supported(source: Any) -> None:
+    """Refuse unsupported types, some of which could be iterated over."""
     check_unmasked("source", source)
     name = type(source).__name__
     if name == "LazyFrame":
@@ -188,46 +197,45 @@ def _refuse(source: Any) -> None:
         raise TypeError(msg)
 
 
-def _file_blocks(source: Any, choice: Choice, block_rows: Any) -> RowBlocks:
-    files = found_files(source)
-    kind = kind_of(files[0])
+def _file_blocks(source: Any, choice: ColumnChoice, block_rows: Any) -> RowBlocks:
+    files = _find_files(source)
+    kind = _file_kind(files[0])
     if kind == "npy":
-        return _array_blocks([npy_table(file) for file in files], choice, block_rows)
+        return _array_blocks([array_table(file) for file in files], choice, block_rows)
     return table_blocks([_READERS[kind](file) for file in files], choice, block_rows)
 
 
 def _array_blocks(
-    tables: list[ArrayTable], choice: Choice, block_rows: Any
+    tables: list[ArrayTable], choice: ColumnChoice, block_rows: Any
 ) -> RowBlocks:
     target, y = _column_or_values(choice.target)
     weight, weights = _column_or_values(choice.weight)
     n_rows = sum(table.shape[0] for table in tables)
     for name, values in (("target", y), ("weight", weights)):
         check_length(name, values, n_rows, tables[0].where)
-    columns = Choice(target, choice.features, weight)
+    columns = ColumnChoice(target, choice.features, weight)
     blocks = table_blocks(tables, columns, block_rows)
     return replace(blocks, y=y, weight=weights)
 
 
 def _column_or_values(value: Any) -> tuple[Any, AnyArray | None]:
-    if is_path(value) and os.fspath(value).lower().endswith(".npy"):
-        return None, mapped(os.fspath(value))
+    if _is_path(value) and os.fspath(value).lower().endswith(".npy"):
+        return None, map_npy(os.fspath(value))
     if value is None or isinstance(value, str) or np.ndim(value) == 0:
         return value, None
     return None, np.asarray(value)
 
 
-def _arrow_blocks(source: Any, choice: Choice, block_rows: Any) -> RowBlocks:
+def _arrow_blocks(source: Any, choice: ColumnChoice, block_rows: Any) -> RowBlocks:
     if _is_dataset(source):
-        table = DatasetTable("the data set", source.schema, source)
-        return table_blocks([table], choice, block_rows)
+        return table_blocks([dataset_table(source)], choice, block_rows)
     if hasattr(source, "read_next_batch"):
-        return stream_blocks(iter(source), choice, block_rows)
+        return iterable_blocks(iter(source), choice, block_rows)
     if hasattr(source, "num_rows"):
         rows = MemoryTable("the table", arrow_rows(source))
         return table_blocks([rows], choice, block_rows)
-    reader = load().RecordBatchReader.from_stream
-    return stream_blocks(lambda: reader(source), choice, block_rows)
+    reader = pyarrow_module().RecordBatchReader.from_stream
+    return iterable_blocks(lambda: reader(source), choice, block_rows)
 
 
 def _is_dataset(source: Any) -> bool:
@@ -236,3 +244,78 @@ def _is_dataset(source: Any) -> bool:
 
 def _is_array(source: Any) -> bool:
     return all(hasattr(source, name) for name in ("shape", "dtype", "__getitem__"))
+
+
+def _is_path(source: Any) -> bool:
+    """Whether a source names a file."""
+    return isinstance(source, str | os.PathLike)
+
+
+def _is_path_list(source: Any) -> bool:
+    """Whether a source is a list of names of files."""
+    listed = isinstance(source, list | tuple) and len(source) > 0
+    return listed and all(_is_path(path) for path in source)
+
+
+def _find_files(source: Any) -> list[str]:
+    """List the files of paths, folders and patterns; folders in sorted order."""
+    paths = [source] if _is_path(source) else source
+    files = [file for path in paths for file in _expand(os.fspath(path))]
+    for file in files:
+        if _file_kind(file) != _file_kind(files[0]):
+            raise ValueError(
+                f"{files[0]} and {file} are of different kinds; pass files of one "
+                "kind, for example by a pattern such as '*.parquet'"
+            )
+    for file in files:
+        if os.path.getsize(file) == 0:
+            msg = f"{file} is empty (0 bytes); write it again or leave it out"
+            raise ValueError(msg)
+    return files
+
+
+def _file_kind(file: str) -> str:
+    """Find out from its name how to read a file."""
+    name = file.lower()
+    for ending, kind in _FILE_KINDS.items():
+        if name.endswith(ending):
+            return kind
+    raise ValueError(
+        f"{file} has an unsupported type; its name must end in "
+        f"{', '.join(_FILE_KINDS)}. Rename the file, convert it, or pass its "
+        "rows as blocks"
+    )
+
+
+def _expand(path: str) -> list[str]:
+    if "://" in path:
+        raise ValueError(
+            f"{path} is not a local file; open it with pyarrow.dataset.dataset(...) "
+            "and pass that"
+        )
+    if os.path.isdir(path):
+        return _files_in(Path(path))
+    if os.path.exists(path):
+        return [path]
+    matches = sorted(glob(path, recursive=True)) if has_magic(path) else []
+    files = [match for match in matches if os.path.isfile(match)]
+    if not files:
+        what = "matches no file" if has_magic(path) else "does not exist"
+        msg = f"{path} {what}; check its spelling and the working folder, {os.getcwd()}"
+        raise FileNotFoundError(msg)
+    return files
+
+
+def _files_in(folder: Path) -> list[str]:
+    """List the files of a folder, except hidden ones and those that begin with _."""
+    entries = sorted(p for p in folder.iterdir() if not p.name.startswith((".", "_")))
+    inner = [entry for entry in entries if entry.is_dir()]
+    if inner:
+        raise ValueError(
+            f"{folder} contains the folder {inner[0].name!r}; pass a pattern such as "
+            f"{folder / '**' / '*.parquet'}, or a pyarrow.dataset"
+        )
+    if not entries:
+        msg = f"{folder} contains no files; check the name of the folder"
+        raise FileNotFoundError(msg)
+    return [str(entry) for entry in entries]

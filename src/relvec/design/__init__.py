@@ -1,9 +1,14 @@
 """How the dictionary Φ is held."""
 
 from relvec.design.base import DesignMatrix
-from relvec.design.choose import DEPRECATED_DESIGNS, DESIGNS, choose_design
-from relvec.design.dense import DenseDesign
-from relvec.design.dictionary import Budget, Dictionary
+from relvec.design.choose import (
+    DEPRECATED_DESIGNS,
+    DESIGNS,
+    Budget,
+    Dictionary,
+    choose_design,
+)
+from relvec.design.held import DenseDesign
 from relvec.design.rows import Rows
 
 __all__ = [

@@ -16,7 +16,7 @@ import numpy as np
 from relvec.basis import Basis, blocks
 from relvec.blockwise import check_time, in_order
 from relvec.design.base import DesignMatrix, each_output, mixed_targets
-from relvec.design.dense import DenseDesign
+from relvec.design.held import DenseDesign
 from relvec.design.rows import Rows
 from relvec.linalg import (
     available_threads,
@@ -28,6 +28,7 @@ from relvec.linalg import (
 )
 from relvec.precision import FACTOR_LIMIT
 from relvec.typing import AnyArray, Array, Indices
+from relvec.work import count_kernel_values, count_product
 
 Part = TypeVar("Part")
 Result = TypeVar("Result")
@@ -92,6 +93,7 @@ class BlockedDesign:
             weight = weight[rows]
         basis = self.basis.subset(columns)
         if not lazy and own.n_rows * len(columns) <= self.room.entries:
+            count_kernel_values(own.n_rows * len(columns))
             functions = basis.on_blocks(own.blocks(1), own.n_rows)
             return DenseDesign.weighted(functions, weight)
         norms = self.column_norms[columns]
@@ -112,6 +114,7 @@ class BlockedDesign:
         return np.arange(len(columns)), groups
 
     def matvec(self, weights: Array, indices: Indices) -> Array:
+        count_product(self.rows.n_rows, weights.size)
         result = np.empty((self.rows.n_rows, len(weights)))
 
         def product(rows: slice, columns: Array) -> None:
@@ -126,6 +129,7 @@ class BlockedDesign:
             return (values[rows].T @ columns,)
 
         everything = np.arange(len(self.basis)) if indices is None else indices
+        count_product(self.rows.n_rows, values.shape[1] * len(everything))
         return self._sums(everything, product)[0]
 
     def gram(self, indices: Indices, row_weights: Array) -> Array:
@@ -134,6 +138,7 @@ class BlockedDesign:
             weighted = (columns * root[:, None] for root in roots)
             return tuple(one.T @ one for one in weighted)
 
+        count_product(self.rows.n_rows, row_weights.shape[1] * len(indices) ** 2)
         return stacked(list(self._sums(indices, product)))
 
     def beside(
@@ -149,6 +154,7 @@ class BlockedDesign:
             half = mixed_targets(mixed, weighted)
             return squares, weighted.T @ columns, cross, half
 
+        count_product(self.rows.n_rows, len(mixing) * len(indices) * len(self.basis))
         squares, products, cross, half = self._sums(np.arange(len(self.basis)), product)
         return squares, products, cross, half
 
@@ -172,6 +178,7 @@ class BlockedDesign:
             return rotated(np.vstack(list(parts)))
 
         turned = np.empty((0, len(indices) + target.shape[1]))
+        count_product(self.rows.n_rows, turned.shape[1] ** 2)
         for block in self._over(indices, weighted, turn):
             turned = rotated(np.vstack([turned, block]))
         return turned[:, : len(indices)], turned[:, len(indices) :]
@@ -255,6 +262,7 @@ class BlockedDesign:
 
             return joined(each()), group
 
+        count_kernel_values(n_rows * len(indices))
         groups: list[list[Columns]] = []
         passes = self.rows.blocks(width)
         for result, group in in_order(evaluate, passes, available_threads()):

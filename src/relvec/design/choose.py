@@ -5,14 +5,78 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from relvec.basis import BLOCK_ENTRIES, as_rows
+from relvec.basis import BLOCK_ENTRIES, Basis, as_rows
 from relvec.design.base import DesignMatrix
 from relvec.design.blocked import BlockedDesign, Room
-from relvec.design.dense import DenseDesign
-from relvec.design.dictionary import Dictionary, in_words
-from relvec.design.sparse import SparseDesign, sparse_functions
+from relvec.design.held import DenseDesign, SparseDesign, sparse_functions
+from relvec.design.rows import Rows
 from relvec.linalg import available_threads, column_norms
 from relvec.typing import Array
+from relvec.work import count_kernel_values
+
+# Floats for every pair of functions while products of all of them are formed.
+WHOLE_COPIES = 7
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Bytes a fit may take."""
+
+    bytes: float
+
+    def holds(self, numbers: float) -> bool:
+        """Whether so many floats fit."""
+        return 8 * numbers <= self.bytes
+
+    @property
+    def most_functions(self) -> int:
+        """Whose Gram matrix fits."""
+        return int(np.sqrt(self.bytes / 8 / WHOLE_COPIES))
+
+    @property
+    def words(self) -> str:
+        """As a person writes it."""
+        return in_words(self.bytes)
+
+
+def in_words(n_bytes: float) -> str:
+    """1234567 -> "1.2 MB"."""
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if n_bytes < 1000:
+            return f"{n_bytes:.3g} {unit}"
+        n_bytes /= 1000
+    return f"{n_bytes:.3g} TB"
+
+
+@dataclass(frozen=True)
+class Dictionary:
+    """Functions, the rows to evaluate them on, and what is asked of their design."""
+
+    basis: Basis
+    rows: Rows
+    sample_weight: Array
+    budget: Budget
+    seed: int
+    in_memory: bool
+    at_once: bool = False  # whether products of all functions will be asked for
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and functions."""
+        return self.rows.n_rows, len(self.basis)
+
+    @property
+    def most_functions(self) -> int:
+        """Whose Gram matrix the budget holds."""
+        return self.budget.most_functions
+
+    @property
+    def words(self) -> str:
+        """Its shape and size."""
+        n_rows, n_basis = self.shape
+        size = in_words(8.0 * n_rows * n_basis)
+        return f"{n_rows:,} rows × {n_basis:,} functions, {size}"
+
 
 # Up to so many entries Φ itself is as fast as anything.
 _SMALL = 2_500_000
@@ -124,6 +188,7 @@ def _dense_numbers(n_rows: int, n_basis: int) -> float:
 def _dense(dictionary: Dictionary, why: str) -> ChosenDesign | None:
     if not dictionary.budget.holds(_dense_numbers(*dictionary.shape)):
         return None
+    count_kernel_values(int(np.prod(dictionary.shape)))
     functions = dictionary.basis(dictionary.rows.whole())
     design = DenseDesign.weighted(functions, dictionary.sample_weight)
     return ChosenDesign(design, f"dense: {why}")

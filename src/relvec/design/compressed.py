@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.linalg import lapack, solve_triangular
 
-from relvec.design.dense import DenseDesign
+from relvec.design.held import DenseDesign
 from relvec.precision import DEPENDENT
 from relvec.typing import Array
 

@@ -1,4 +1,4 @@
-"""A dictionary that is held, as an array or a sparse one: what both can do."""
+"""A dictionary that is held, as an array or as a sparse one."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -7,13 +7,25 @@ from itertools import cycle
 from typing import Any, Self
 
 import numpy as np
+from scipy import sparse
 
-from relvec.basis import blocks
+from relvec.basis import BLOCK_ENTRIES, Basis, blocks
 from relvec.blockwise import check_time
 from relvec.design.base import each_output, mixed_targets
-from relvec.linalg import cholesky, rotated, same, triangle_beside_prior
+from relvec.linalg import (
+    SQUARABLE,
+    cholesky,
+    column_norms,
+    rotated,
+    same,
+    threads_for,
+    triangle_beside_prior,
+    weighted_squares,
+    wide_product,
+)
 from relvec.precision import FACTOR_LIMIT
-from relvec.typing import Array, Indices
+from relvec.typing import AnyArray, Array, Indices
+from relvec.work import count_product
 
 # Entries that are turned at a time, and rows for each column, at least.
 _TURNED_ENTRIES, _TURNED_ROWS = 4_000_000, 4
@@ -102,9 +114,12 @@ class HeldDesign(ABC):
         return self._divided(self.matrix[rows][:, indices], self._divisors[indices])
 
     def matvec(self, weights: Array, indices: Indices) -> Array:
+        count_product(self.shape[0], weights.size)
         return np.asarray(self._columns(indices) @ weights.T)
 
     def rmatvec(self, values: Array, indices: Indices | None = None) -> Array:
+        n_columns = self.shape[1] if indices is None else len(indices)
+        count_product(self.shape[0], values.shape[1] * n_columns)
         if indices is not None:
             return np.asarray(values.T @ self._columns(indices))
         return np.asarray(values.T @ self.matrix) / self._divisors
@@ -114,6 +129,8 @@ class HeldDesign(ABC):
         if known is not None:
             return known[None, indices]
         check_time()
+        n_outputs, n_basis = row_weights.shape[1], self.shape[1]
+        count_product(self.shape[0], n_outputs * len(indices) * n_basis)
         columns = self._columns(indices)
         products = [self._inner(columns, w, self.matrix) for w in row_weights.T]
         return np.stack(products) / self._divisors
@@ -123,6 +140,7 @@ class HeldDesign(ABC):
         if known is not None:
             return known[None, indices[:, None], indices]
         check_time()
+        count_product(self.shape[0], row_weights.shape[1] * len(indices) ** 2)
         columns = self._columns(indices)
         return np.stack([self._gram(columns, w) for w in row_weights.T])
 
@@ -139,6 +157,7 @@ class HeldDesign(ABC):
         root, n_columns = np.sqrt(row_weights)[:, None], len(indices)
         width = n_columns + target.shape[1]
         turned = np.empty((0, width))
+        count_product(self.shape[0], width**2)
         entries = max(_TURNED_ENTRIES, _TURNED_ROWS * width**2)
         for rows in blocks(len(target), width, entries):
             check_time()
@@ -151,6 +170,7 @@ class HeldDesign(ABC):
         return turned[:, :n_columns], turned[:, n_columns:]
 
     def project(self, row_weights: Array, target: Array) -> tuple[Array, Array]:
+        count_product(self.shape[0], row_weights.shape[1] * self.shape[1])
         return self.squared_norms(row_weights), self.rmatvec(row_weights * target)
 
     def beside(
@@ -158,6 +178,7 @@ class HeldDesign(ABC):
     ) -> tuple[Array, Array, Array, Array]:
         squares, products = self.project(row_weights, target)
         columns = self._array(self._columns(indices))
+        count_product(self.shape[0], len(mixing) * len(indices) * self.shape[1])
         mixed = [columns @ mix for mix in mixing]
         pairs = zip(mixed, cycle(row_weights.T))
         cross = [self.matrix.T @ (one * w[:, None]) for one, w in pairs]
@@ -169,6 +190,7 @@ class HeldDesign(ABC):
         self, indices: Indices, prior_precision: Array, precision: Array
     ) -> Array:
         check_time()
+        count_product(self.shape[0], precision.shape[1] * len(indices) ** 2)
         columns = self._columns(indices)
         grams = [self._gram(columns, b) for b in precision.T]
         outputs = zip(*each_output(prior_precision, precision), cycle(grams))
@@ -184,3 +206,107 @@ class HeldDesign(ABC):
             return cholesky(inner + np.eye(len(gram)))
         rows = self._array(columns) * root * np.sqrt(precision)[:, None]
         return triangle_beside_prior(rows)
+
+
+class DenseDesign(HeldDesign):
+    """Any dictionary that fits into memory."""
+
+    @classmethod
+    def weighted(cls, matrix: Array, sample_weight: Array) -> Self:
+        return cls(matrix, column_norms(matrix, sample_weight), sample_weight)
+
+    def _taken(self, columns: Indices) -> Array:
+        # Columns stay next to each other, which numpy's own way does not see to.
+        return np.take(self.matrix.T, columns, axis=0).T
+
+    def squared_norms(self, row_weights: Array) -> Array:
+        own = self.sample_weight
+        if own is not None and same(row_weights, own[:, None]):
+            return (self.column_norms > 0).astype(np.float64)[None]
+        smallest, largest = SQUARABLE
+        if np.all((self._divisors > smallest) & (self._divisors < largest)):
+            squares = [weighted_squares(self.matrix, w) for w in row_weights.T]
+            return np.stack(squares) / self._divisors**2
+        scaled = self.matrix / self._divisors
+        return np.stack([weighted_squares(scaled, w) for w in row_weights.T])
+
+    def _divided(self, columns: Array, divisors: Array) -> Array:
+        return columns * (1 / divisors)  # several times as fast as divisions
+
+    def _inner(self, left: Array, row_weights: Array, right: Array) -> Array:
+        return wide_product((left * row_weights[:, None]).T, right)
+
+    def _gram(self, columns: Array, row_weights: Array) -> Array:
+        # A matrix by its own transpose is half the work; equal weights need no copy.
+        equal = bool(np.all(row_weights == row_weights[:1]))
+        rows = columns if equal else columns * np.sqrt(row_weights)[:, None]
+        with threads_for(rows.size * rows.shape[1]):
+            products = rows.T @ rows
+        return row_weights[0] * products if equal else products
+
+    def _array(self, columns: Array) -> Array:
+        return columns
+
+
+_ENTRY_BYTES = 12  # a number and its row
+
+
+class SparseDesign(HeldDesign):
+    """Functions of compact support, in memory for the values that are not zero."""
+
+    @classmethod
+    def weighted(cls, matrix: Any, sample_weight: Array) -> Self:
+        return cls(matrix, np.sqrt(_squares(matrix, sample_weight)), sample_weight)
+
+    def squared_norms(self, row_weights: Array) -> Array:
+        squares = [_squares(self.matrix, w) for w in row_weights.T]
+        return np.stack(squares) / self._divisors**2
+
+    def _divided(self, columns: Any, divisors: Array) -> Any:
+        per_entry = np.repeat(divisors, np.diff(columns.indptr))
+        parts = (columns.data / per_entry, columns.indices, columns.indptr)
+        return sparse.csc_array(parts, shape=columns.shape)
+
+    def _inner(self, left: Any, row_weights: Array, right: Any) -> Array:
+        parts = (left.data * row_weights[left.indices], left.indices, left.indptr)
+        weighted = sparse.csc_array(parts, shape=left.shape)
+        # In this order the larger factor, transposed, need not change its format.
+        return np.asarray((right.T @ weighted).toarray().T)
+
+    def _gram(self, columns: Any, row_weights: Array) -> Array:
+        return self._inner(columns, row_weights, columns)
+
+    def _array(self, columns: Any) -> Array:
+        return np.asarray(columns.toarray())
+
+
+def _squares(matrix: Any, row_weights: Array) -> Array:
+    """Σₙ vₙ φₙₘ² per column."""
+    values = matrix.data**2 * row_weights[matrix.indices]
+    columns = np.repeat(np.arange(matrix.shape[1]), np.diff(matrix.indptr))
+    totals = np.bincount(columns, values, minlength=matrix.shape[1])
+    return totals.astype(np.float64, copy=False)
+
+
+def sparse_functions(
+    basis: Basis, X: AnyArray, *, most_bytes: float, most_density: float
+) -> Any | None:
+    """Φ of a compact basis (csc); None once it takes too much or is not sparse.
+
+    Rows are evaluated in blocks that grow as they turn out to be sparse.
+    """
+    blocks: list[Any] = []
+    done, entries = 0, 0
+    step = max(1, BLOCK_ENTRIES // len(basis))
+    while done < len(X):
+        block = basis.sparse(X[done : done + step])
+        blocks.append(block)
+        done += block.shape[0]
+        entries += block.nnz
+        # Two copies while blocks are joined.
+        if 2 * _ENTRY_BYTES * entries > most_bytes:
+            return None
+        if entries > most_density * done * len(basis):
+            return None
+        step = max(1, int(BLOCK_ENTRIES * done / max(entries, done)))
+    return sparse.csc_array(sparse.vstack(blocks))

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from relvec.chance import generator
-from relvec.data import RowBlocks, is_dask, is_elsewhere, is_row_blocks
+from relvec.data import RowBlocks, is_dask, is_distributed, is_row_blocks
 from relvec.design import DEPRECATED_DESIGNS, DESIGNS, Budget
 from relvec.estimators.kernel_model import KernelModel, fitted_attributes
 from relvec.estimators.kernels import KernelChoice
@@ -161,7 +161,7 @@ class SparseKernelModel(KernelModel):
 
     def _goes_elsewhere(self, X: Any) -> bool:
         """Whether rows stay where they are, and sums over them are all that comes."""
-        return is_elsewhere(X) or (is_row_blocks(X) and self.partition is not None)
+        return is_distributed(X) or (is_row_blocks(X) and self.partition is not None)
 
     def _surveyed(self, X: RowBlocks, *others: Any, classes: bool) -> DatasetSummary:
         """A first look at such rows, nothing else of which is kept."""

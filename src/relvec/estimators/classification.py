@@ -20,6 +20,7 @@ from relvec.estimators.kernels import (
 from relvec.estimators.validation import (
     check_class_weight,
     check_multi_class,
+    check_one_model,
     check_several,
     has_probabilities,
     note_features,
@@ -370,6 +371,7 @@ warm_start, memory_budget, random_state, verbose : object
         rows, values = weighted_by_class(self.class_weight, rows, values)
         labels, classes = np.unique(values, return_inverse=True)
         check_several(labels, self)
+        check_one_model(labels, self.multi_class)
         # One of two against the rest or the other is the model of both.
         one_against = is_one_against(self.multi_class)
         family = class_family("auto" if one_against else self.multi_class, labels)
@@ -405,6 +407,7 @@ warm_start, memory_budget, random_state, verbose : object
         survey = self._surveyed(X, y, sample_weight, classes=True)
         labels = survey.labels
         check_several(labels, self)
+        check_one_model(labels, self.multi_class)
         family = class_family(self.multi_class, labels)
         if family.coupled or family.likelihood.ep is not None:
             raise ValueError(

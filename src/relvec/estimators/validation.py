@@ -18,6 +18,7 @@ from relvec.modelling import (
     OneAgainstOne,
     Scheme,
     TrainingRows,
+    is_one_against,
 )
 from relvec.parameters import (
     as_floats,
@@ -285,6 +286,9 @@ def check_same_features(estimator: Any, blocks: RowBlocks) -> None:
 
 
 MULTI_CLASS = ("auto", *SINGLE_MODELS, *ONE_AGAINST)
+# For one model of all classes: each step takes numbers of rows × classes × nodes of an
+# integral, and a hundred classes already take minutes.
+MOST_CLASSES = 500
 
 
 def check_multi_class(multi_class: Any) -> None:
@@ -299,6 +303,16 @@ def check_several(classes: AnyArray, model: Any) -> None:
         raise ValueError(
             f"y holds one class only, {classes.tolist()}: {type(model).__name__} "
             "needs rows of at least two classes with positive sample_weight"
+        )
+
+
+def check_one_model(classes: AnyArray, multi_class: Any) -> None:
+    """Refuse more classes than one model of all of them can be fitted for."""
+    if len(classes) > MOST_CLASSES and not is_one_against(multi_class):
+        raise ValueError(
+            f"y holds {len(classes)} classes, and one model of more than "
+            f"{MOST_CLASSES} takes too long: set multi_class='ovr', which has a model "
+            "for each class, or use LSSVC"
         )
 
 

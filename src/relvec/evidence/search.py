@@ -14,9 +14,10 @@ By       rounds. A pass over the dictionary tells what each function would gain 
 Until    no batch, and in the end no single function, gains more than ``tol`` nats for
          each observation
 
-A likelihood that is not Gaussian has no noise to anneal. S, Q and the derivatives of
-Newton's method are those of its quadratic expansion at the mode, whose curvature is
-held, as published; but each step counts only if the evidence at its own mode is higher.
+A likelihood that is not Gaussian is searched in its quadratic expansion at the mode.
+Annealing stays in one expansion. Then α goes from mode to mode: by some of Newton's
+steps in an expansion, whose curvature is held, as published, to the next mode. A round
+counts only if the evidence is higher at the last of them.
 """
 
 from collections.abc import Iterator
@@ -68,10 +69,11 @@ class SearchSettings:
     likeness: tuple[float, ...] = (0.7, 0.95, 0.999)
     few: int = 8
     short_list: int = 8  # candidates looked at for each function of a batch
-    # Annealing: by which the noise precision is multiplied, or the weights of rows
-    # where there is no noise; rounds until its release; trials at most; nats that a
-    # function has to promise; share of the observations that weights may spend.
+    # Annealing: by which the noise precision is multiplied, or the curvature of rows in
+    # an expansion; rounds until its release; trials at most; nats that a function has
+    # to promise; share of the observations that weights may spend.
     temperature: float = 64.0
+    expansion_temperature: float = 4.0
     annealing_rounds: int = 3
     most_trials: int = 20
     # Wide functions around centred targets gain nothing alone. A trial from an empty
@@ -124,7 +126,6 @@ class _Newton:
     modes: int = 1
     held: int = 1  # steps from one mode to the next
     noise_held: bool = False
-    rough: bool = True  # whether modes are found to a thousandth of a nat only
     price: float = 0.0  # nats that a function has to be worth
 
 
@@ -173,6 +174,11 @@ class BatchSearch:
         if found is not None and isinstance(found.products, Orthonormal):
             found = _by_columns(problem, found)
         gain = -np.inf if found is None else self._gain(state, found)
+        if found is not None and gain > 0 and not problem.likelihood.conjugate:
+            # The mode was found roughly on the way there.
+            at = found.active, found.prior_precision, found.mean
+            found = _model_at_mode(problem, found.likelihood, *at)
+            gain = self._gain(state, found)
         if found is not None and gain > 0:
             state = replace(state, model=found, steps=state.steps + 1)
         return self._following(problem, state, gain, joined)
@@ -181,11 +187,10 @@ class BatchSearch:
         """Nats, less the price of functions; none of an evidence that is no number."""
         before = state.model
         gain = found.log_evidence - before.log_evidence
-        if gain < SLACK * abs(before.log_evidence):
-            return -np.inf
-        if state.phase != "annealing":
+        if state.phase in {"closing", "checking"}:
             gain -= self.price * (len(found.active) - len(before.active))
-        return gain if np.isfinite(gain) else -np.inf
+        # What rounding may have made is none.
+        return gain if gain > SLACK * abs(before.log_evidence) else -np.inf
 
     def _following(
         self, problem: Problem, state: SearchState, gain: float, joined: int
@@ -206,7 +211,9 @@ class BatchSearch:
             return replace(state, phase="closing" if again else after)
         if state.phase == "checking":
             # An action that gains may be the first of several.
-            after = "polishing" if problem.likelihood.conjugate else "checking"
+            # Where modes are refitted it is found by looking again, unless it is much.
+            much = gain > settings.annealing_gain * nats or problem.likelihood.conjugate
+            after = "polishing" if much else "checking"
             return replace(state, phase=after if gain > 0 else "over", batch=1)
         enough = settings.polish_gain if state.batch > 1 else 1.0
         if gain > enough * nats:
@@ -223,7 +230,7 @@ class BatchSearch:
         most = settings.most_spent * problem.sample_weight.sum()
         promise = settings.promise * problem.n_sharing
         few = _Newton(settings.growth_steps, settings.newton_tol, noise_held=True)
-        trial = _cooled(problem, model, settings.temperature)
+        trial = _cooled(problem, model, settings)
         for _ in range(settings.annealing_rounds):
             joining = self._batch(problem, state, trial, promise)
             found = _joined(problem, trial, joining, few)
@@ -232,8 +239,7 @@ class BatchSearch:
             trial = found
         if noise_ceiling(problem.likelihood) is None:
             trial = replace(trial, noise_precision=model.noise_precision)
-        worth = self._worth(problem)
-        return _joined(problem, trial, _NOTHING, self._newton(worth))
+        return _joined(problem, trial, _NOTHING, self._newton(self._least(problem)))
 
     def _polished(
         self, problem: Problem, state: SearchState
@@ -241,9 +247,9 @@ class BatchSearch:
         """The model after a batch has joined, and the size of the batch."""
         settings, model = self.settings, state.model
         promise = settings.polish_promise * self.tol * problem.n_observations
-        joining = self._batch(problem, state, model, promise + self.price)
-        worth = self._worth(problem)
-        return _joined(problem, model, joining, self._newton(worth)), len(joining[0])
+        joining = self._batch(problem, state, model, promise)
+        newton = self._newton(self._least(problem))
+        return _joined(problem, model, joining, newton), len(joining[0])
 
     def _newton(self, price: float) -> _Newton:
         """Newton's method while functions may still join."""
@@ -252,14 +258,14 @@ class BatchSearch:
         by_modes = settings.modes, settings.held_steps
         return _Newton(*steps, *by_modes, price=price)
 
-    def _worth(self, problem: Problem) -> float:
-        """Nats that a function has to be worth to stay.
+    def _least(self, problem: Problem) -> float:
+        """Nats that a function has to be worth to stay, without a price.
 
         Functions of classes that fade in Newton's steps would stay for nothing.
         """
         if problem.likelihood.conjugate:
-            return self.price
-        return max(self.price, self.tol * problem.n_observations)
+            return 0.0
+        return self.tol * problem.n_observations
 
     def settled(self, problem: Problem, state: SearchState) -> SearchState:
         """The same functions after some of Newton's steps."""
@@ -289,12 +295,12 @@ class BatchSearch:
 
     def _closed(self, problem: Problem, state: SearchState) -> SearchModel | None:
         """The model with all hyperparameters at their maximum, no function joining."""
-        settings, worth = self.settings, self._worth(problem)
+        settings, worth = self.settings, max(self.price, self._least(problem))
         steps = settings.closing_steps, self.tol
         if not problem.likelihood.conjugate:
             steps = settings.closing_modes, settings.closing_tol
         held = settings.held_steps
-        newton = _Newton(*steps, steps[0], held, rough=False, price=worth)
+        newton = _Newton(*steps, steps[0], held, price=worth)
         return _joined(problem, state.model, _NOTHING, newton)
 
     def _checked(self, problem: Problem, state: SearchState) -> SearchModel | None:
@@ -305,8 +311,8 @@ class BatchSearch:
         nats = self.tol * problem.n_observations
         if problem.likelihood.conjugate:
             model, few = state.model, self.settings.few
-            newton = self._newton(0.0)
-            joining = self._batch(problem, replace(state, batch=1), model, nats)
+            newton, least = self._newton(self.price), nats + self.price
+            joining = self._batch(problem, replace(state, batch=1), model, least)
             if len(joining[0]):
                 return _joined(problem, model, joining, newton)
             if not 0 < len(model.active) <= few:
@@ -326,16 +332,19 @@ class BatchSearch:
             at = _after(model, actions)
             return posterior_at_mode(problem, model.likelihood, *at, rough=rough)
 
-        least = refit([], rough=False).log_evidence + nats
+        def worth(mode: Mode) -> float:
+            return mode.log_evidence - self.price * len(mode.posterior.active)
+
+        least = model.log_evidence - self.price * len(model.active) + nats
         gaining = []
         for actions in self._single_actions(problem, model, nats):
             in_vain = 0
             for action in actions:
                 mode = refit([action], rough=True)
-                if abs(mode.log_evidence - least) < self.settings.roughness:
+                if abs(worth(mode) - least) < self.settings.roughness:
                     mode = refit([action], rough=False)
-                if mode.log_evidence > least:
-                    gaining.append((mode.log_evidence, action, mode))
+                if worth(mode) > least:
+                    gaining.append((action, mode))
                     in_vain = 0
                 else:
                     in_vain += 1
@@ -343,9 +352,8 @@ class BatchSearch:
                     break
         if not gaining:
             return None
-        best = max(gaining, key=lambda one: one[0])[2]
-        together = refit([action for _, action, _ in gaining], rough=False)
-        found = together if together.log_evidence > best.log_evidence else best
+        together = refit([action for action, _ in gaining], rough=True)
+        found = max([together, *(mode for _, mode in gaining)], key=worth)
         return _model_of(problem, found)
 
     def _single_actions(
@@ -356,7 +364,7 @@ class BatchSearch:
         alpha, mean = model.prior_precision, model.mean
         variances, promise = model.posterior.variances, settings.polish_promise * nats
         loss = 0.5 * (mean**2 / variances + np.log(alpha * variances)).sum(axis=0)
-        leaving = _best(-loss, settings.checked, -settings.doubt - nats)
+        leaving = _best(-loss, settings.checked, -settings.doubt - nats - self.price)
         yield [(index, np.inf) for index in active[leaving].tolist()]
         s = np.maximum(1 - alpha * variances, TINY) / variances
         q = mean / variances
@@ -368,7 +376,7 @@ class BatchSearch:
         stats = model.products.statistics(active, alpha, model.noise_precision)
         precision, gain = best_additions(stats, problem.least_precision)
         gain[active] = 0.0
-        places = _best(gain, settings.checked, promise)
+        places = _best(gain, settings.checked, promise + self.price)
         yield list(zip(places.tolist(), precision[places], strict=True))
 
     def _batch(
@@ -466,7 +474,7 @@ def _from_mode_to_mode(
     model: SearchModel,
     functions: tuple[Indices, Array],
     newton: _Newton,
-) -> SearchModel:
+) -> SearchModel | None:
     """The model whose α are best in the expansion at its own mode.
 
     Some of Newton's steps in an expansion lead to the next mode, and so on.
@@ -474,8 +482,6 @@ def _from_mode_to_mode(
     active, alpha = functions
     moments: ColumnMoments = model.products.moments(active)
     likelihood, count = model.likelihood, model.products.count
-    mean = np.zeros((len(model.mean), len(active)))
-    mean[:, : len(model.active)] = model.mean
     share, last = 1.0, np.zeros(len(active))
     mode: Mode | None = None
     for number in range(newton.modes):
@@ -493,14 +499,11 @@ def _from_mode_to_mode(
         active, alpha = active[chosen], alpha[chosen] * np.exp(last)
         at = active, alpha, ascent.solution.mean
         mode = posterior_at_mode(problem, likelihood, *at, rough=True)
-        likelihood, mean = mode.likelihood, mode.posterior.mean
+        likelihood = mode.likelihood
         if not fewer and np.abs(step).max(initial=0.0) < newton.tol:
             break
         moments = _expansion(mode, count)
-    if mode is None or not newton.rough:
-        at = active, alpha, mean
-        mode = posterior_at_mode(problem, likelihood, *at, rough=newton.rough)
-    return _model_of(problem, mode)
+    return None if mode is None else _model_of(problem, mode)
 
 
 def _expansion(mode: Mode, count: float) -> Moments:
@@ -545,9 +548,15 @@ def _empty(posterior: Posterior) -> Posterior:
     return Posterior(_NONE, np.empty(0), mean, factor)
 
 
-def _cooled(problem: Problem, model: SearchModel, temperature: float) -> SearchModel:
+def _cooled(
+    problem: Problem, model: SearchModel, settings: SearchSettings
+) -> SearchModel:
     """The same model with less noise."""
-    low = tempered(temperature, problem.n_sharing) * model.noise_precision
+    temperature, sharing = settings.temperature, problem.n_sharing
+    if not problem.likelihood.conjugate:
+        # Outputs of other likelihoods share α as they are.
+        temperature, sharing = settings.expansion_temperature, problem.y.shape[1]
+    low = tempered(temperature, sharing) * model.noise_precision
     ceiling = noise_ceiling(problem.likelihood)
     low = low if ceiling is None else np.minimum(low, ceiling)
     return replace(model, noise_precision=low)
@@ -596,12 +605,10 @@ def _model_at_mode(
     active: Indices,
     prior_precision: Array,
     start: Array,
-    *,
-    rough: bool = True,
 ) -> SearchModel:
     """The model of these functions and α, its mode found from starting weights."""
     at = active, prior_precision, start
-    return _model_of(problem, posterior_at_mode(problem, likelihood, *at, rough=rough))
+    return _model_of(problem, posterior_at_mode(problem, likelihood, *at))
 
 
 def _model_of(problem: Problem, mode: Mode) -> SearchModel:

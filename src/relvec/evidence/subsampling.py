@@ -7,7 +7,7 @@ By       searching drawn rows with drawn candidates, then four times as many row
          (``search``). For a Gaussian likelihood the rows of a part are turned into as
          few as there are candidates that gain
 Until    fresh candidates bring next to nothing on all rows; then the last of them are
-         searched to the end
+         searched to the end, and others are looked at once more (``_checked``)
 
 "Apply the algorithm in full to subsets of the basis functions in sequence, and
 terminate when all have simultaneously converged" (Tipping & Faul 2003, section 6.2).
@@ -58,7 +58,7 @@ class SubsamplingSettings:
     # The same in nats for each function of the model, if that is more.
     enough_each: float = 0.1
     newton_steps: int = 4
-    # By which annealing lowers the noise of a part that begins with a model.
+    # Of annealing where a part begins with a model, which is nearly that of more rows.
     temperature: float = 4.0
     # Of a model whose rows are turned into fewer by inner products, which are wrong by
     # 1e-14 of it in nats: far less than a part has to gain.
@@ -313,8 +313,8 @@ def _screened(
             places = np.searchsorted(every.columns, columns)
             design = every.problem.design.view(places, lazy=True)
             narrow = replace(every.problem, design=design)
-            chosen = _with_known(Subproblem(narrow, columns), known)
-            return _turned(chosen, digits=not known.well_conditioned)
+            part = _with_known(Subproblem(narrow, columns), known)
+            return _turned(part, digits=not known.well_conditioned)
     part = _rows_of(problem, known, columns, rows, lazy=conjugate)
     return _turned(part, digits=False) if conjugate else part
 

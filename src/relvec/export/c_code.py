@@ -214,7 +214,8 @@ class CFunction:
         """The operation that computes an entry."""
         if one.op in self._BY_INDEX:
             return self._BY_INDEX[one.op](self, one, index)
-        each = [self._operand(part, index) for part in one.operands[: _arity(one)]]
+        entrywise = 1 if one.op in {"polynomial", "power"} else len(one.operands)
+        each = [self._operand(part, index) for part in one.operands[:entrywise]]
         if one.op in _FUNCTIONS:
             return self._call(_FUNCTIONS[one.op], *each)
         if one.op in _BINARY:
@@ -366,11 +367,6 @@ class CFunction:
         self.lines.append("    " * self._depth + text)
 
 
-def _arity(one: Expression) -> int:
-    """Number of operands that are read entry by entry."""
-    return 1 if one.op in {"polynomial", "power"} else len(one.operands)
-
-
 def _flat(index: Index, shape: tuple[int, ...]) -> str:
     """The position of an entry in memory, row by row."""
     terms, stride = [], 1
@@ -418,7 +414,9 @@ def c_text(plan: Plan, name: str) -> str:
     lines += ["#include <math.h>", ""]
     lines += [f"typedef {_KINDS[plan.precision]} {name}_number;"]
     lines += [f"#define number {name}_number", ""]
-    lines += [*_interface(plan, function, name), "", *function.table_lines(), ""]
+    features, outputs = plan.program.n_features, function.n_outputs
+    lines += [f"enum {{ {name}_features = {features}, {name}_outputs = {outputs} }};"]
+    lines += [f"{_signature(plan, name)};", "", *function.table_lines(), ""]
     lines += [*_function(plan, function, name), "", *_self_test(plan, function, name)]
     return "\n".join([*lines, "#undef number", "#endif", ""])
 
@@ -466,12 +464,6 @@ def _signature(plan: Plan, name: str) -> str:
     count = sum(one.size for one in plan.program.outputs.values())
     row = f"const {name}_number x[{plan.program.n_features}]"
     return f"{returned} {name}_predict({row}, {name}_number out[{count}])"
-
-
-def _interface(plan: Plan, function: CFunction, name: str) -> Iterator[str]:
-    features, outputs = plan.program.n_features, function.n_outputs
-    yield f"enum {{ {name}_features = {features}, {name}_outputs = {outputs} }};"
-    yield f"{_signature(plan, name)};"
 
 
 def _function(plan: Plan, function: CFunction, name: str) -> Iterator[str]:

@@ -80,13 +80,13 @@ class AugmentedMoments:
     ) -> "AugmentedMoments":
         """Build from the model's own functions and additional pivots."""
         pivots = FunctionValues.of(Basis((found.pivots,), bias=False), pairs)
-        turned = pivots.times(found.by_pivots.T)
+        projected = pivots.times(found.by_pivots.T)
         shared = found.by_functions.T
         if len(shared):
             without = np.zeros((int(functions.bias), shared.shape[1]))
-            turned = turned + functions.times(np.vstack([without, shared]))
+            projected = projected + functions.times(np.vstack([without, shared]))
         prior = values(found.pivots.kernel, pairs.with_row())
-        return cls(found, square(turned), prior)
+        return cls(found, square(projected), prior)
 
     def mean(self, known: Expression) -> Expression:
         """Add the prior mean where the data say nothing."""

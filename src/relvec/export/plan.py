@@ -298,18 +298,13 @@ def _arithmetic(program: Program, subject: ExportedModel, kind: type) -> type:
         error = np.abs(single[name].astype(np.float64) - values)
         rounding = _LAST_PLACES * float(np.finfo(np.float32).eps)
         least = rounding * np.abs(about).max(initial=0.0)
-        size = np.where(_after(len(near), values), np.abs(values), 0.0)
+        size = np.abs(values)
+        size[: len(near)] = 0.0
         spread = np.ptp(about) if about.size else 0.0
         allowed = np.maximum(_PROMISED * np.maximum(size, spread), least)
         if not np.all(error <= allowed):
             return np.float64
     return np.float32
-
-
-def _after(count: int, values: Array) -> Array:
-    """Whether a row has at least this number, for every entry of an output."""
-    places = np.arange(len(values)).reshape(-1, *(1,) * (values.ndim - 1))
-    return np.broadcast_to(places >= count, values.shape)
 
 
 def _self_test(program: Program, subject: ExportedModel, kind: type) -> SelfTest:

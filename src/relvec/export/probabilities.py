@@ -54,15 +54,11 @@ def normal_cdf(z: Expression) -> Expression:
 
 def log_normal_cdf(z: Expression) -> Expression:
     """log Φ(z)."""
-    z = _clipped(z)
+    z = minimum(maximum(z, -_FURTHEST), _FURTHEST)
     above, below = maximum(z, 0.0), minimum(z, 0.0)
     tail = _scaled_tail(z)
     scaled = if_negative(z, tail, 1.0 - exp(square(above) * -0.5) * tail)
     return log(scaled) - square(below) * 0.5
-
-
-def _clipped(z: Expression) -> Expression:
-    return minimum(maximum(z, -_FURTHEST), _FURTHEST)
 
 
 def _scaled_tail(z: Expression) -> Expression:

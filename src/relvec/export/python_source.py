@@ -120,7 +120,9 @@ def python_text(plan: Plan) -> str:
     features = None if plan.feature_names is None else list(plan.feature_names)
     lines = [f'"""{plan.title}', "", *_described(plan), '"""', ""]
     lines += ["import base64", "", "import numpy as np", ""]
-    lines += [f"FEATURES = {features!r}", f"LABELS = {_listed(plan.program.labels)}"]
+    labels = plan.program.labels
+    listed = "None" if labels is None else f"np.array({labels.tolist()!r})"
+    lines += [f"FEATURES = {features!r}", f"LABELS = {listed}"]
     lines += [*_PREDICT.format(n_features=n_features).splitlines()]
     lines += [f"    {line}" for line in function.lines]
     lines += [f"    return {', '.join(function.outputs.values())}"]
@@ -144,10 +146,6 @@ def _described(plan: Plan) -> Iterator[str]:
         yield f"predict(X) has the {what} of every row (n_rows, n_classes);"
         yield "LABELS[argmax] is the class. numpy is all that is needed."
     yield "Run as a program, the file tests itself."
-
-
-def _listed(labels: AnyArray | None) -> str:
-    return "None" if labels is None else f"np.array({labels.tolist()!r})"
 
 
 def _array(name: str, values: AnyArray) -> Iterator[str]:

@@ -78,15 +78,15 @@ class CallableKernel(KernelFunction):
     Parameters
     ----------
     function : callable
-        Of two arrays of rows, to the matrix of values between them. What it says of
-        itself by ``positive_definite``, ``compact``, ``diagonal`` and
-        ``requires_vector_input`` is believed; its answers are checked.
+        Takes two arrays of rows and returns the matrix of values between them. Its
+        attributes ``positive_definite``, ``compact``, ``diagonal`` and
+        ``requires_vector_input`` are trusted; its values are checked.
     columns : sequence of int or bool, slice, optional
         The features that the kernel uses; all by default.
 
     Notes
     -----
-    It counts as a kernel without parameters, and has no derivative by its centres.
+    The kernel has no parameters, and no derivative by its centres.
 
     Examples
     --------
@@ -213,17 +213,17 @@ class GaussianProcessKernel(KernelFunction):
     Parameters
     ----------
     kernel : object
-        It has ``diag``, ``theta`` and ``hyperparameters``. Its parameters are reached
-        as ``kernel__length_scale``.
+        It has ``diag``, ``theta`` and ``hyperparameters``. Its parameters have names
+        such as ``kernel__length_scale``.
     columns : sequence of int or bool, slice, optional
         The features that the kernel uses; all by default.
 
     Notes
     -----
-    A dictionary holds values between rows and centres, which scikit-learn keeps apart
-    even if they are equal: a ``WhiteKernel`` is 0 among them and contributes nothing,
-    neither to matrices nor to ``diagonal``. Noise is estimated by the model instead.
-    Kernels are believed to be positive definite.
+    Rows and centres are different observations, even if they are equal: a
+    ``WhiteKernel`` is 0 between them and contributes nothing, neither to matrices nor
+    to ``diagonal``. Noise is estimated by the model instead. Kernels are assumed to be
+    positive definite.
 
     Examples
     --------

@@ -239,10 +239,10 @@ class Kernel(Protocol):
 class KernelFunction(Parametric, ABC):
     """Base class of relvec's kernels: parameters, checks of rows, columns and algebra.
 
-    A kernel of one's own derives from it, is a dataclass with
-    ``@dataclass(frozen=True, eq=False, repr=False)``, and says what ``_matrix`` and
-    ``_paired`` are; derivatives may follow. Kernels are added and multiplied, with
-    each other and with positive numbers.
+    Your own kernel derives from this class, is a dataclass with
+    ``@dataclass(frozen=True, eq=False, repr=False)``, and defines ``_matrix`` and
+    ``_paired``, and perhaps derivatives. Kernels can be added and multiplied, with each
+    other and with positive numbers.
 
     Parameters
     ----------
@@ -300,7 +300,7 @@ class KernelFunction(Parametric, ABC):
     def gradients(self, X: AnyArray, Z: AnyArray | None = None) -> dict[str, Array]:
         """∂k(x, z)/∂θ for every continuous parameter θ, by name.
 
-        X and Z are those of a call.
+        X and Z are as in a call.
 
         Returns
         -------
@@ -314,8 +314,8 @@ class KernelFunction(Parametric, ABC):
     def centre_gradient(self, X: AnyArray, Z: AnyArray | None = None) -> Array:
         """∂k(x, z)/∂z by the features of the centre z; never sparse.
 
-        It is 0 by every feature that the kernel does not see and, by convention, for
-        x = z where a kernel has a kink there. X and Z are those of a call.
+        It is 0 for features that the kernel does not use and, by convention, at x = z
+        if the kernel has a kink there. X and Z are as in a call.
 
         Returns
         -------

@@ -144,7 +144,7 @@ class Product(_Pair):
     Parameters
     ----------
     left, right : KernelFunction
-        If one is compact, the other is evaluated only where that does not vanish.
+        If one is compact, the other is evaluated only where the first is not zero.
     columns : sequence of int or bool, slice, optional
         The features that both kernels use; all by default.
 

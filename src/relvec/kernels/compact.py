@@ -82,35 +82,36 @@ TAPERS: dict[str, Triangular | Smooth] = {
 class Taper(KernelFunction):
     """max(1 − u, 0)^exponent with u = ‖x − z‖/support, to multiply any kernel by.
 
-    The product, ``kernel * Taper(support)``, vanishes from a distance of ``support``
-    on. Its matrices are ``scipy.sparse.csr_array``, and nothing the size of all pairs
-    of rows is held, except by the derivatives. It is positive definite if the kernel
-    is. This is eq. 6.1.1.3.1 of [1]_, the hyper-triangular kernel.
+    The product, ``kernel * Taper(support)``, is zero beyond a distance of ``support``.
+    Its matrices are ``scipy.sparse.csr_array``, and only derivatives need arrays of the
+    size of all pairs of rows. The product is positive definite if the kernel is. This
+    is eq. 6.1.1.3.1 of [1]_, the hyper-triangular kernel.
 
     Parameters
     ----------
     support : float or array of float, default=3.0
-        The distance from which on the kernel is 0; or one for each feature, by which
-        they are divided before the distance is taken.
+        The distance beyond which the kernel is 0; or one for each feature, which
+        divides the feature before the distance is computed.
     exponent : float, optional
-        The default is the least that keeps the kernel of d features positive definite:
-        (d + 1)/2, or (d + 5)/2 for the smooth taper; less is refused.
+        The default is the smallest exponent for which the kernel of d features is
+        positive definite: (d + 1)/2, or (d + 5)/2 for the smooth taper. Smaller ones
+        are refused.
     taper : {"triangular", "smooth"}, default="triangular"
         max(1 − u, 0)^exponent has a kink at u = 0, so that products with it are no
-        smoother than an exponential, whatever they are products with.
+        smoother than an exponential kernel.
         ``"smooth"`` multiplies it by 1 + exponent·u, Wendland's function [2]_, which
         has two derivatives; prefer it for more than three features.
     columns : sequence of int or bool, slice, optional
-        The features that the kernel uses; all by default. A product is sparse by these
-        alone.
+        The features that the kernel uses; all by default. They alone
+        determine the sparsity of a product.
 
     Notes
     -----
-    Where the taper has a kink at x = z, ``centre_gradient`` is 0 there.
+    ``centre_gradient`` is 0 at x = z if the taper has a kink there.
 
-    Of the other factor only pairs that are close are evaluated, for what knows nothing
-    but matrices (:class:`GaussianProcessKernel`, :class:`CallableKernel`) one row at a
-    time.
+    The other factor is evaluated for close pairs only. Kernels that compute whole
+    matrices (:class:`GaussianProcessKernel`, :class:`CallableKernel`) are evaluated one
+    row at a time.
 
     References
     ----------
@@ -151,7 +152,7 @@ class Taper(KernelFunction):
     def count(self, X: AnyArray, Z: AnyArray | None = None) -> int:
         """Number of non-zero entries between X and Z, without computing them.
 
-        X and Z, which is X by default, are those of a call.
+        X and Z are as in a call; Z is X by default.
         """
         rows, centres, _ = self.seen(X, Z)
         supports = self._supports(rows.shape[1])
@@ -246,7 +247,7 @@ class CompactMatern(Matern):
 
     Notes
     -----
-    Where the kernel has a kink at x = z, ``centre_gradient`` is 0 there.
+    ``centre_gradient`` is 0 at x = z if the kernel has a kink there.
 
     Examples
     --------
@@ -285,7 +286,7 @@ class CompactMatern(Matern):
     def count(self, X: AnyArray, Z: AnyArray | None = None) -> int:
         """Number of non-zero entries between X and Z, without computing them.
 
-        X and Z, which is X by default, are those of a call.
+        X and Z are as in a call; Z is X by default.
         """
         return self._taper.count(*self.seen(X, Z)[:2])
 

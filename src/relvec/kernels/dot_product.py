@@ -18,7 +18,7 @@ class Constant(KernelFunction):
     ----------
     value : float, default=1.0
     columns : sequence of int or bool, slice, optional
-        Without effect.
+        No effect.
 
     Examples
     --------
@@ -133,7 +133,7 @@ class Polynomial(_OfProduct):
     Parameters
     ----------
     degree : float, default=3
-        It counts as a choice: there is no derivative by it.
+        Kernel learning does not change it, as there is no derivative by it.
     gamma : float, default=1.0
     coef0 : float, default=0.0
     columns : sequence of int or bool, slice, optional

@@ -321,15 +321,15 @@ class Matern(Radial):
 
     K_ν is the modified Bessel function of the second kind. Functions of this kernel
     are differentiable ⌈ν⌉ − 1 times: ν = 1/2 is exp(−‖x − z‖/ℓ), ν = ∞ the Gaussian
-    kernel. Orders 1/2, 3/2, 5/2, … cost least, then 1, 2, 3, …
+    kernel. Orders 1/2, 3/2, 5/2, … are the fastest, followed by 1, 2, 3, …
 
     Parameters
     ----------
     length_scale : float or array of float, optional
         ℓ, one for all features or one for each, as in scikit-learn; 1 by default.
     nu : float, default=1.5
-        ν, any positive number or infinity. The derivative by it is a difference of
-        fourth order, good to about ten digits; none is given for infinity.
+        ν, any positive number or infinity. The derivative by ν is a fourth-order
+        difference with about ten digits; infinity has none.
     width : float or array of float, optional
         σ = √2·ℓ instead, the width of eq. 6.1.1.2.1 in [1]_.
     columns : sequence of int or bool, slice, optional
@@ -445,7 +445,7 @@ class InverseMultiquadric(Radial):
     offset : float, default=1.0
         η; the kernel is at most 1/√η.
     length_scale : float or array of float, optional
-        ℓ, by which features are divided first: ‖(x − z)/ℓ‖².
+        ℓ, which divides the features: ‖(x − z)/ℓ‖².
     width : float or array of float, optional
         √2·ℓ, instead of ``length_scale``.
     columns : sequence of int or bool, slice, optional

@@ -144,16 +144,12 @@ def factored(matrix: Callable[[], Array], *, definite: bool) -> Factor:
         if found is not None:
             return found
         del made
-        shift = max(10 * shift, _SHIFT * (_largest(matrix()) or 1.0))
+        largest = max(float(np.max(np.abs(column))) for column in matrix().T)
+        shift = max(10 * shift, _SHIFT * (largest or 1.0))
     raise ValueError(
         "K + I/C is singular, whatever is added to its diagonal: look at the kernel's "
         "values, or change C"
     )
-
-
-def _largest(lower: Array) -> float:
-    """Largest absolute value."""
-    return max(float(np.max(np.abs(column))) for column in lower.T)
 
 
 def cholesky_factor(matrix: Array, shift: float = 0.0) -> CholeskyFactor | None:

@@ -21,7 +21,6 @@ from scipy.sparse.linalg import LinearOperator, cg
 
 from relvec.basis import Basis, Group
 from relvec.design import Budget, DesignMatrix, Dictionary, choose_design
-from relvec.design.pivots import Pivots
 from relvec.evidence import Status
 from relvec.kernels import Kernel
 from relvec.linalg import single_threaded, threads_for
@@ -53,6 +52,7 @@ from relvec.modelling import (
     maximised,
 )
 from relvec.parameters import as_share
+from relvec.pivots import Pivots
 from relvec.precision import NOISE_FLOOR, TINY
 from relvec.typing import AnyArray, Array, Indices
 
@@ -200,14 +200,12 @@ def solve_by_products(
         energy=t * np.sum(right[:, 1:] * rest, axis=0),
         n_iter=steps,
         converged=not failed,
-        remarks=() if limited == C else (_remark_on_limit(C, limited),),
-    )
-
-
-def _remark_on_limit(C: float, limited: float) -> str:
-    return (
-        f"C={C:.3g} is too large for conjugate gradients, and the system "
-        f"was solved as with C={limited:.3g}: lower C, or use method='exact'"
+        remarks=()
+        if limited == C
+        else (
+            f"C={C:.3g} is too large for conjugate gradients, and the system was "
+            f"solved as with C={limited:.3g}: lower C, or use method='exact'",
+        ),
     )
 
 

@@ -23,11 +23,11 @@ from scipy.linalg import eigh, qr, svd
 from relvec.basis import as_rows
 from relvec.blockwise import in_order
 from relvec.chance import generator
-from relvec.design.pivots import Pivots, choose_pivots, first_batch
 from relvec.kernels import Kernel
 from relvec.linalg import available_threads, rotated, threads_for
 from relvec.lssvm.model import Evidence, LeaveOneOut
 from relvec.modelling import AtRows, TrainingRows
+from relvec.pivots import Pivots, choose_pivots, first_batch
 from relvec.precision import FACTOR_LIMIT, LEAST_TOLERANCE
 from relvec.typing import AnyArray, Array, Indices
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from relvec.design import Budget
-from relvec.design.dictionary import in_words
+from relvec.design.choose import in_words
 from relvec.kernels import Kernel
 from relvec.modelling import TrainingRows
 from relvec.parameters import as_floats, check_choice

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from relvec.basis import Basis, Group
-from relvec.design.pivots import Pivots
 from relvec.evidence import EvidenceFit, Status
 from relvec.kernels import Checked, Columns
 from relvec.kernels.base import chosen_columns
@@ -66,6 +65,7 @@ from relvec.modelling.families.noises import Counts, NoiseLevels
 from relvec.modelling.latent import AugmentedVariance, Pruned
 from relvec.modelling.predictive import Calibration, Residuals
 from relvec.modelling.several_models import Pairs, Rest, VotingPairs
+from relvec.pivots import Pivots
 from relvec.posterior import CoupledPosterior, Posterior
 
 # Contrasts and pairs of K classes are K² numbers, which are in no file.

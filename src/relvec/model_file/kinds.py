@@ -10,7 +10,6 @@ import numpy as np
 
 from relvec import kernels
 from relvec.basis import Basis, Group
-from relvec.design.pivots import Pivots
 from relvec.evidence import BottomUp, EvidenceFit, Hyperprior, Mrvm2, Status, TopDown
 from relvec.kernel_search import Adaptive, LengthScales
 from relvec.kernels.combinations import Mixture
@@ -56,6 +55,7 @@ from relvec.modelling.latent import AugmentedVariance, Pruned
 from relvec.modelling.predictive import Calibration, Residuals
 from relvec.modelling.several_models import Pairs, Rest, VotingPairs
 from relvec.partition import Incremental, SplitMerge, WorkingSet
+from relvec.pivots import Pivots
 from relvec.posterior import CoupledPosterior, Posterior
 from relvec.typing import AnyArray
 

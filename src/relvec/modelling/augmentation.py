@@ -25,7 +25,6 @@ from scipy.linalg import eigh
 from scipy.optimize import brentq, minimize_scalar
 
 from relvec.basis import Basis, Group, as_rows
-from relvec.design.pivots import Pivots
 from relvec.kernel_learning import Judged
 from relvec.kernels import Kernel
 from relvec.kernels.combinations import Mixture
@@ -34,6 +33,7 @@ from relvec.modelling.families import LeftOut
 from relvec.modelling.fitted import FittedModel, equal_pairs
 from relvec.modelling.latent import AugmentedVariance
 from relvec.modelling.training_rows import TrainingSet
+from relvec.pivots import Pivots
 from relvec.typing import AnyArray, Array
 
 _LEAST_SHARE = 1e-9  # d that is not known to be more: by it is divided

@@ -264,10 +264,27 @@ def _begun(
         begin = known.beginning(basis)
         if _same_outputs(begin, spec, problem):
             start = WarmStart(begin.precision, begin.weights, begin.steps)
+            if isinstance(known, FittedModel):
+                problem = _with_noise_of(known, problem)
         else:
             precision = np.atleast_2d(begin.precision).min(axis=0)
             start = WarmStart(precision, steps=begin.steps)
     return replace(problem, start=spec.solver.warm_start(len(basis), start))
+
+
+def _with_noise_of(known: FittedModel, problem: Problem) -> Problem:
+    """The problem whose noise is at first that of a known model.
+
+    Prior precisions fit the noise that they were found with. With more noise a search
+    would take functions out at once.
+    """
+    found, likelihood = known.fit.likelihood, problem.likelihood
+    if type(found) is not type(likelihood) or likelihood.parameter_ceiling is None:
+        return problem
+    if likelihood.unit is not None:
+        return problem
+    likelihood = likelihood.with_parameters(found.log_parameters)
+    return replace(problem, likelihood=likelihood)
 
 
 def _same_outputs(begin: Beginning, spec: Specification, problem: Problem) -> bool:

@@ -36,9 +36,9 @@ import numpy as np
 from scipy import sparse
 
 from relvec.basis import Basis, Functions, Group, blocks, evaluated
-from relvec.design.pivots import Pivots
 from relvec.kernels import Kernel
 from relvec.kernels.per_centre_scale import PerCentreScale
+from relvec.pivots import Pivots
 from relvec.posterior import Posterior
 from relvec.typing import AnyArray, Array, Indices
 

@@ -9,10 +9,11 @@ import numpy as np
 
 from relvec.blockwise import engine
 from relvec.chance import generator
-from relvec.linalg import single_threaded
+from relvec.linalg import one_thread
 from relvec.modelling import TrainingSet
 from relvec.typing import AnyArray, Array, Indices
 
+Item = TypeVar("Item")
 Result = TypeVar("Result")
 State = TypeVar("State")
 
@@ -68,9 +69,9 @@ class InMemory:
         return consecutive(self.data, self.part_rows)
 
 
-def alone(work: Callable[[TrainingSet], Result], part: TrainingSet) -> Result:
+def alone(work: Callable[[Item], Result], part: Item) -> Result:
     """With one thread, so that workers do not disturb each other and bits agree."""
-    with single_threaded():
+    with one_thread():
         return work(part)
 
 

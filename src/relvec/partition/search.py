@@ -266,8 +266,9 @@ class _Sums:
         """The model of most evidence of the rows that stand for all."""
         likelihood = self.like.likelihood
         if self.conjugate and isinstance(start, FittedModel):
-            found = start.fit.likelihood.log_parameters
-            likelihood = likelihood.with_parameters(found)
+            noise = start.fit.likelihood.log_parameters
+            # The noise of a set may have been held.
+            likelihood = likelihood.with_parameters(noise) if len(noise) else likelihood
         problem = sums.problem(likelihood, 0 if candidates.basis.bias else None)
         if self.spec.family.labels is not None:
             # The rows that stand for all have other sizes.

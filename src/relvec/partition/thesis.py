@@ -36,7 +36,14 @@ from relvec.modelling import (
     silent,
 )
 from relvec.parameters import as_share
-from relvec.partition.parts import MOST_AROUND, InMemory, Parts, consecutive, dealt
+from relvec.partition.parts import (
+    MOST_AROUND,
+    InMemory,
+    Parts,
+    alone,
+    consecutive,
+    dealt,
+)
 from relvec.partition.search import fit_to_sums
 from relvec.partition.sources import Source
 from relvec.typing import Array, Indices
@@ -283,7 +290,8 @@ def split_and_merge(
     if not stage.sets:
         return begun.first(first, cut_short=True)
     if pairwise:
-        merge = partial(engine().map, partial(fits.merged, around=begun.around))
+        merged = partial(fits.merged, around=begun.around)
+        merge = partial(engine().map, partial(alone, merged))
         while len(stage.sets) > 2 and not begun.until.passed:
             stage = stage.merged(merge)
     last = LastSet.of(stage.sets)

@@ -77,11 +77,8 @@ def check_params(cls: Any, params: Any, n_features: int) -> None:
     check_names(cls.__name__, params, _KEPT[cls], _NEWER.get(cls, frozenset()))
     for name, value in params.items():
         fits = _TYPES.get(name)
-        if name in _FLAGS:
-            known = type(value) is bool
-        else:
-            known = fits is None or fits(value, n_features)
-        if not known:
+        known = fits is None or fits(value, n_features)
+        if not known or (name in _FLAGS and type(value) is not bool):
             raise ModelFileError(f"{name} of {cls.__name__} is not as it should be")
 
 
@@ -152,7 +149,7 @@ def _are_weights(value: Any, _: int) -> bool:
 
 
 _FLAGS = frozenset(
-    {
+    [
         "add_indicator",
         "clip",
         "copy",
@@ -164,7 +161,7 @@ _FLAGS = frozenset(
         "with_mean",
         "with_scaling",
         "with_std",
-    }
+    ]
 )
 _TYPES: dict[str, Callable[[Any, int], bool]] = {
     "feature_range": _is_range,
@@ -219,11 +216,7 @@ def _parts(model: Any) -> list[Any]:
 _SCALERS: dict[Any, tuple[str, ...]] = {
     StandardScaler: ("mean_", "var_", "scale_", "n_samples_seen_"),
     MinMaxScaler: (
-        "min_",
-        "scale_",
-        "data_min_",
-        "data_max_",
-        "data_range_",
+        *("min_", "scale_", "data_min_", "data_max_", "data_range_"),
         "n_samples_seen_",
     ),
     MaxAbsScaler: ("scale_", "max_abs_", "n_samples_seen_"),
@@ -296,6 +289,7 @@ def made_with(cls: Any, params: Any, n_features: Any, names: Any) -> Any:
         given["dtype"] = _scalar_type(given["dtype"])
     found = cls(**given)
     found._validate_params()
+    found.n_features_in_ = n_features
     return found
 
 
@@ -308,22 +302,38 @@ def _scalar_type(name: Any) -> Any:
 
 def _scaler(cls: Any, attributes: tuple[str, ...]) -> Kind:
     def take(scaler: Any) -> Mapping[str, Any]:
-        found = common_fields(scaler)
-        return {**found, "fitted": {name: getattr(scaler, name) for name in attributes}}
+        return {"fitted": {name: getattr(scaler, name) for name in attributes}}
 
-    def make(params: Any, n_features: Any, names: Any, fitted: Any) -> Any:
-        scaler = made_with(cls, params, n_features, names)
+    def make(scaler: Any, fitted: Any) -> Any:
         if type(fitted) is not dict or set(fitted) != set(attributes):
             raise ModelFileError("a scaler has other attributes than it should")
         for name, value in fitted.items():
-            if not _is_fitted_to(scaler, name, value, n_features):
+            if not _is_fitted_to(scaler, name, value, scaler.n_features_in_):
                 raise ModelFileError(f"{name} is not one for each feature")
             setattr(scaler, name, value)
-        note_names(scaler, n_features, names)
         return scaler
 
-    name, fields = f"sklearn.{cls.__name__}", (*_COMMON, "fitted")
-    return Kind(name, cls, fields, take, make, costly=True)
+    return _kind(cls, ("fitted",), take, make)
+
+
+def _kind(
+    cls: type,
+    fields: tuple[str, ...],
+    take: Callable[[Any], Mapping[str, Any]],
+    make: Callable[..., Any],
+) -> Kind:
+    """A transformer with common fields and its own, without its features' names."""
+    name = f"sklearn.{cls.__name__}"
+
+    def taken(transformer: Any) -> Mapping[str, Any]:
+        return {**common_fields(transformer), **take(transformer)}
+
+    def made(params: Any, n_features: Any, names: Any, **own: Any) -> Any:
+        transformer = make(made_with(cls, params, n_features, names), **own)
+        note_names(transformer, n_features, names)
+        return transformer
+
+    return Kind(name, cls, (*_COMMON, *fields), taken, made, costly=True)
 
 
 def _is_fitted_to(scaler: Any, name: str, value: Any, n_features: int) -> bool:
@@ -340,12 +350,11 @@ def _is_fitted_to(scaler: Any, name: str, value: Any, n_features: int) -> bool:
 
 def _encoder(cls: Any) -> Kind:
     def take(encoder: Any) -> Mapping[str, Any]:
-        found = common_fields(encoder)
-        params = {**found["params"], "dtype": np.dtype(encoder.dtype).str}
-        return {**found, "params": params, "categories": encoder.categories_}
+        params = {**kept_params(encoder), "dtype": np.dtype(encoder.dtype).str}
+        return {"params": params, "categories": encoder.categories_}
 
-    def make(params: Any, n_features: Any, names: Any, categories: Any) -> Any:
-        encoder = made_with(cls, params, n_features, names)
+    def make(encoder: Any, categories: Any) -> Any:
+        n_features, given = encoder.n_features_in_, encoder.categories
         several = type(categories) is list and len(categories) == n_features
         if not several or not all(map(_is_column, categories)):
             raise ModelFileError("categories are not those of each feature")
@@ -353,12 +362,10 @@ def _encoder(cls: Any) -> Kind:
         encoder.fit(_first_row(categories))
         # Restore column types, since a table has a single type.
         encoder.categories_ = categories
-        encoder.categories = params["categories"]
-        note_names(encoder, n_features, names)
+        encoder.categories = given
         return encoder
 
-    name, fields = f"sklearn.{cls.__name__}", (*_COMMON, "categories")
-    return Kind(name, cls, fields, take, make, costly=True)
+    return _kind(cls, ("categories",), take, make)
 
 
 def _is_column(value: Any) -> bool:
@@ -378,15 +385,12 @@ def _imputer() -> Kind:
     def take(imputer: Any) -> Mapping[str, Any]:
         indicator = imputer.indicator_
         return {
-            **common_fields(imputer),
             "statistics": np.asarray(imputer.statistics_),
             "missing": None if indicator is None else indicator.features_,
         }
 
-    def make(
-        params: Any, n_features: Any, names: Any, statistics: Any, missing: Any
-    ) -> Any:
-        imputer = made_with(SimpleImputer, params, n_features, names)
+    def make(imputer: Any, statistics: Any, missing: Any) -> Any:
+        n_features = imputer.n_features_in_
         if not _is_column(statistics) or len(statistics) != n_features:
             raise ModelFileError("statistics are not one for each feature")
         if (missing is not None) != imputer.add_indicator:
@@ -396,12 +400,9 @@ def _imputer() -> Kind:
             rows[1, _checked_places(missing, n_features)] = imputer.missing_values
         imputer.fit(_in_numbers(rows, imputer))
         imputer.statistics_ = statistics
-        note_names(imputer, n_features, names)
         return imputer
 
-    fields = (*_COMMON, "statistics", "missing")
-    name = "sklearn.SimpleImputer"
-    return Kind(name, SimpleImputer, fields, take, make, costly=True)
+    return _kind(SimpleImputer, ("statistics", "missing"), take, make)
 
 
 def _checked_places(places: Any, count: int) -> AnyArray:

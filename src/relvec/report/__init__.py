@@ -3,8 +3,7 @@
 It needs the extra ``report``, and imports it with the first report.
 """
 
-from relvec.report.making import make_report
+from relvec.report.making import Origin, make_report
 from relvec.report.page import Report
-from relvec.report.provenance import Origin
 
 __all__ = ["Origin", "Report", "make_report"]

@@ -1,4 +1,4 @@
-"""What a report is about: a model, rows, what was observed and what is predicted."""
+"""The case of a report: a model, rows, its predictions and their scores."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -6,20 +6,95 @@ from typing import Any, Self
 
 import numpy as np
 from scipy.sparse import issparse
+from scipy.stats import binom
+from sklearn.metrics import log_loss
 
 from relvec.chance import generator
-from relvec.plots.subject import Subject
-from relvec.report.scores import predicted
+from relvec.plots.drawing import Subject
 from relvec.typing import AnyArray, Array, Indices
 
-_MOST = 20_000  # rows that are predicted: shares are known to half a percent by then
-_AT_ONCE = 10_000  # rows
-_DRAWN = 500  # dots of a figure, beyond which they hide each other
+_DEVIATIONS, _NOMINAL_COVERAGE = (
+    1.96,
+    0.95,
+)  # deviations, and the share of rows within them
+_CHANCE_LEVEL = 0.99  # probability that correct error bars pass
+_MOST_ROWS = 20_000  # rows to predict, which give shares to half a percent
+_ROWS_AT_ONCE = 10_000  # rows
+_MOST_DOTS = 500  # dots of a figure; more would hide each other
+
+
+def predicted(model: Any, X: Any, *, classes: bool) -> dict[str, AnyArray]:
+    """Predict rows: means and deviations, or classes and probabilities."""
+    if not classes:
+        try:
+            mean, std = model.predict(X, return_std=True)
+        except TypeError:  # not a model of relvec
+            return {"mean": np.asarray(model.predict(X))}
+        return {"mean": mean, "std": std}
+    found = {"class": np.asarray(model.predict(X))}
+    if hasattr(model, "predict_proba"):
+        found["proba"] = np.asarray(model.predict_proba(X))
+    return found
+
+
+def guess_scores(known: AnyArray, y: AnyArray, *, classes: bool) -> dict[str, float]:
+    """Score the mean, or the most frequent class, as the prediction of every row."""
+    if not classes:
+        return {"rmse": float(np.sqrt(np.mean((y - known.mean()) ** 2)))}
+    labels, counts = np.unique(known, return_counts=True)
+    return {"error": float(np.mean(y != labels[counts.argmax()]))}
+
+
+def number_scores(y: Array, mean: Array, std: Array | None) -> dict[str, float | None]:
+    """Score predictions of numbers and their error bars."""
+    error = mean - y
+    spread = float(np.var(y))
+    return {
+        "rmse": float(np.sqrt(np.mean(error**2))),
+        "mae": float(np.mean(np.abs(error))),
+        "r2": 1 - float(np.mean(error**2)) / spread if spread > 0 else None,
+        "nlpd": None if std is None else _nlpd(error, std),
+        "within_95": None
+        if std is None
+        else float(np.mean(np.abs(error) <= _DEVIATIONS * std)),
+    }
+
+
+def bars_in_words(within: float, number: int) -> str:
+    """Say whether error bars are too narrow or too wide, beyond chance.
+
+    ``within`` is the share of ``number`` rows within 1.96 standard deviations.
+    """
+    least, most = binom.interval(_CHANCE_LEVEL, number, _NOMINAL_COVERAGE)
+    word = "neither too narrow nor too wide"
+    if round(within * number) < least:
+        word = "too narrow"
+    elif round(within * number) > most:
+        word = "too wide"
+    chance = f"{least / number:.3g} to {most / number:.3g} by chance"
+    return f"{word}: {within:.3g} of rows within, {chance}"
+
+
+def class_scores(
+    y: AnyArray, predicted: AnyArray, probabilities: Array | None, labels: AnyArray
+) -> dict[str, float | None]:
+    """Score predicted classes and probabilities."""
+    return {
+        "error": float(np.mean(predicted != y)),
+        "log_loss": None
+        if probabilities is None
+        else float(log_loss(y, probabilities, labels=labels)),
+    }
+
+
+def _nlpd(error: Array, std: Array) -> float:
+    """Mean negative log predictive density under normal distributions."""
+    return float(np.mean(0.5 * np.log(2 * np.pi * std**2) + 0.5 * (error / std) ** 2))
 
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """A fitted model, and rows that it is tried on."""
+    """A fitted model, and rows to test it on."""
 
     subject: Subject
     X: Any  # all rows, as the model takes them
@@ -30,78 +105,82 @@ class Case:
 
     @classmethod
     def of(cls, model: Any, X: Any, y: Any, held_out: Any, kind: type) -> Self:
-        """Or refuse what does not belong together."""
+        """Check that model, rows and targets belong together."""
         subject = Subject.of(model, kind)
         X = X if hasattr(X, "shape") else np.asarray(X)
         observed = np.asarray(y)
         _check_rows(X, observed)
         if held_out is not None:
-            held_out = _numbers(held_out, len(observed))
+            held_out = _row_numbers(held_out, len(observed))
         tried = np.arange(len(observed)) if held_out is None else held_out
-        tried = tried[drawn(tried, _MOST)]
-        observed = _as_targets(subject, observed)
+        tried = tried[drawn(tried, _MOST_ROWS)]
+        observed = _checked_targets(subject, observed)
         target = str(getattr(y, "name", None) or "target")
         return cls(subject, X, observed, tried, held_out, target)
 
     @property
     def labels(self) -> AnyArray | None:
-        """Of classes, if it tells them apart."""
+        """Labels of a classifier, or None."""
         return getattr(self.subject.model, "classes_", None)
 
     @property
     def fitted(self) -> Indices:
-        """All other rows; all of them if none was held out."""
+        """Rows that were not held out."""
         every = np.arange(len(self.y))
         return every if self.held_out is None else np.setdiff1d(every, self.held_out)
 
     @property
     def observed(self) -> AnyArray:
-        """Of the rows that the model is tried on."""
+        """Targets of the test rows."""
         return self.y[self.tried]
 
     @property
     def names(self) -> list[str]:
-        """Of the columns of X."""
+        """Names of the columns of X."""
         return self.subject.feature_names(self.X, int(np.shape(self.X)[1]))
 
     @property
     def numeric(self) -> bool:
-        """Whether features are numbers, all of them there: those can be drawn."""
+        """Whether all features are finite numbers, so that they can be drawn."""
         table = np.asarray(self.X)
         return table.dtype.kind in "iufb" and bool(np.isfinite(table).all())
 
     def rows(self, numbers: Indices) -> Any:
-        """Some of X."""
+        """Select rows of X."""
         return taken(self.X, numbers)
 
     def predicted(self) -> dict[str, AnyArray]:
-        """What the model says of the rows that it is tried on, by name."""
+        """Predict the test rows."""
         model, classes = self.subject.model, self.labels is not None
-        parts = [predicted(model, seen, classes=classes) for seen in self._seen()]
+        parts = [
+            predicted(model, seen, classes=classes) for seen in self._model_inputs()
+        ]
         return {
             name: np.concatenate([part[name] for part in parts]) for name in parts[0]
         }
 
     def interval(self, coverage: float) -> tuple[Array, Array]:
-        """Ends of predictive intervals of the same rows."""
+        """Bounds of predictive intervals of the test rows."""
         interval = self.subject.model.predict_interval
-        parts = [interval(seen, coverage) for seen in self._seen()]
+        parts = [interval(seen, coverage) for seen in self._model_inputs()]
         lower, upper = zip(*parts, strict=True)
         return np.concatenate(lower), np.concatenate(upper)
 
-    def _seen(self) -> Iterator[Any]:
-        """The same rows as the model sees them, some at a time."""
-        for start in range(0, len(self.tried), _AT_ONCE):
-            yield self.subject.rows(self.rows(self.tried[start : start + _AT_ONCE]))
+    def _model_inputs(self) -> Iterator[Any]:
+        """Transform the test rows for the model, some at a time."""
+        for start in range(0, len(self.tried), _ROWS_AT_ONCE):
+            yield self.subject.rows(
+                self.rows(self.tried[start : start + _ROWS_AT_ONCE])
+            )
 
 
 def taken(X: Any, numbers: Indices) -> Any:
-    """Rows of a table or an array."""
+    """Select rows of a table or an array."""
     return X.iloc[numbers] if hasattr(X, "iloc") else X[numbers]
 
 
-def drawn(numbers: Indices, most: int = _DRAWN) -> Indices:
-    """Places of some of them, in order, drawn by chance if there are too many."""
+def drawn(numbers: Indices, most: int = _MOST_DOTS) -> Indices:
+    """Indices of at most ``most`` of the numbers, drawn at random and sorted."""
     if len(numbers) <= most:
         return np.arange(len(numbers))
     return np.sort(generator(0).choice(len(numbers), most, replace=False))
@@ -125,7 +204,7 @@ def _check_rows(X: Any, y: AnyArray) -> None:
         )
 
 
-def _numbers(held_out: Any, n_rows: int) -> Indices:
+def _row_numbers(held_out: Any, n_rows: int) -> Indices:
     numbers = np.unique(np.asarray(held_out, dtype=np.intp))
     if not len(numbers) or numbers[0] < 0 or numbers[-1] >= n_rows:
         raise ValueError(
@@ -134,8 +213,8 @@ def _numbers(held_out: Any, n_rows: int) -> Indices:
     return numbers
 
 
-def _as_targets(subject: Subject, y: AnyArray) -> AnyArray:
-    """Numbers, or labels that the model knows."""
+def _checked_targets(subject: Subject, y: AnyArray) -> AnyArray:
+    """Check that targets are numbers, or labels known to the model."""
     labels = getattr(subject.model, "classes_", None)
     if labels is None:
         if np.ndim(subject.model.intercept_) or subject.model.dual_coef_.ndim > 1:

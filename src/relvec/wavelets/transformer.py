@@ -22,31 +22,31 @@ class WaveletTransformer(TransformerMixin, BaseEstimator):
     """Wavelet basis functions of each feature.
 
     A dictionary of functions from coarse to fine, for signals with jumps, kinks or
-    detail in some places only. It stands in front of ``RVR(kernel=None)`` as
-    :class:`sklearn.preprocessing.SplineTransformer` may, or its output is given to
-    :func:`relvec.sparse_bayes`. How such models are related to wavelet shrinkage is
-    the subject of [2]_.
+    local detail. Use it before ``RVR(kernel=None)``, like
+    :class:`sklearn.preprocessing.SplineTransformer`, or give its output to
+    :func:`relvec.sparse_bayes`. Such models are related to wavelet shrinkage [2]_.
 
     Level j divides the interval into 2^j cells, each with one wavelet centred on it,
-    from level 0 to ``levels`` - 1. Wavelets do not see polynomials below their number
-    of vanishing moments, so these come first. All have unit norm in L² over the
-    interval taken as [0, 1], wavelets cut off at its ends excepted.
+    from level 0 to ``levels`` - 1. Wavelets are orthogonal to polynomials of a degree
+    below their number of vanishing moments, so these polynomials are added. All
+    functions have unit norm in L² over the interval scaled to [0, 1], except wavelets
+    cut off at its ends.
 
     Parameters
     ----------
     family : {"symmlet", "haar"}, default="symmlet"
         Daubechies' least asymmetric wavelets [1]_, smooth and nearly symmetric, or
-        steps up and down.
+        step functions.
     order : int, default=8
-        Vanishing moments of the symmlets, from 2 to 10: the more, the smoother and the
-        wider. Haar's wavelet has one.
+        Number of vanishing moments of the symmlets, from 2 to 10. With more, wavelets
+        are smoother and wider. Haar's wavelet has one.
     levels : int, default=6
         Number of levels, up to 16; the finest wavelets sit on cells of width
         2^(1 - ``levels``) of the interval.
     boundary : {"interval", "periodic"}, default="interval"
-        Whether functions end with the interval or go around a circle. A circle makes
-        the functions orthonormal, and ties the two ends of a signal together: only
-        for signals that are periodic.
+        Whether functions are cut off at the ends of the interval or wrap around.
+        Wrapping makes the functions orthonormal and connects both ends of the signal:
+        use it for periodic signals only.
     domain : (float, float), optional
         Ends of the interval, or of one period, for all features. By default the
         least and the greatest value of each feature in ``fit``.
@@ -73,8 +73,9 @@ class WaveletTransformer(TransformerMixin, BaseEstimator):
     If new rows may lie outside, in cross-validation for instance, set ``domain``.
 
     There are 2^``levels`` - 1 wavelets per feature, and 1 polynomial for "haar" and for
-    "periodic", otherwise ``order`` of them. About as many functions as rows can explain
-    the noise itself: choose ``levels`` so that the finest cells hold several rows.
+    "periodic", otherwise ``order`` of them. If there are about as many functions as
+    rows, they can fit the noise: choose ``levels`` so that the finest cells hold
+    several rows.
 
     Needs PyWavelets: ``pip install "relvec[wavelets]"``.
 

@@ -1,20 +1,23 @@
-"""How a search went, step by step."""
+"""Displays of the search: the evidence trace, and the stability of vectors."""
 
 from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
 
+from relvec.inspection import RelevanceStability, relevance_stability
 from relvec.parameters import check_choice
 from relvec.plots.drawing import (
+    BLUE,
     COLOURS,
-    Briefly,
+    Display,
+    ShortReprMixin,
     Style,
+    Subject,
     panels_for,
     styled,
     whole_numbers,
 )
-from relvec.plots.subject import Subject
 from relvec.typing import AnyArray
 
 _QUANTITIES = {
@@ -23,15 +26,15 @@ _QUANTITIES = {
     "noise_std": "noise (std)",
     "gamma": "effective parameters",
 }
-_USUAL = ("log_evidence", "n_vectors", "noise_std")
-_AXES = {"iteration": "step", "seconds": "seconds"}
+_DEFAULT_QUANTITIES = ("log_evidence", "n_vectors", "noise_std")
+_X_LABELS = {"iteration": "step", "seconds": "seconds"}
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class EvidenceTraceDisplay(Briefly):
+class EvidenceTraceDisplay(ShortReprMixin):
     """Evidence, number of vectors and noise after every step of a fit.
 
-    Of a model for each class or pair every classifier has lines of its own. Make it by
+    Models for each class or pair have a line for each classifier. Make it by
     :meth:`from_estimator`.
 
     Parameters
@@ -121,7 +124,7 @@ optional
         EvidenceTraceDisplay
             Itself.
         """
-        check_choice("x", x, _AXES)
+        check_choice("x", x, _X_LABELS)
         if not len(self.history["iteration"]):
             raise ValueError(
                 "history_ is empty, since the fit has taken no step: see status_ for "
@@ -138,22 +141,28 @@ optional
             panel.set_ylabel(_QUANTITIES[name])
             if name == "n_vectors":
                 whole_numbers(panel.yaxis)
-        self.axes_[-1].set_xlabel(_AXES[x])
+        self.axes_[-1].set_xlabel(_X_LABELS[x])
         if self.axes_[0].get_legend_handles_labels()[0]:
             self.axes_[0].legend(frameon=False, fontsize="small")
         return self
 
     def _quantities(self, wanted: Any) -> list[str]:
         if wanted is None:
-            known = [np.isfinite(self.history[name]).any() for name in _USUAL]
-            return [name for name, one in zip(_USUAL, known, strict=True) if one]
+            known = [
+                np.isfinite(self.history[name]).any() for name in _DEFAULT_QUANTITIES
+            ]
+            return [
+                name
+                for name, one in zip(_DEFAULT_QUANTITIES, known, strict=True)
+                if one
+            ]
         names = [wanted] if isinstance(wanted, str) else list(wanted)
         for name in names:
             check_choice("quantities", name, _QUANTITIES)
         return names
 
     def _lines(self, ax: Any, x: str, quantity: str, given: Style) -> list[Any]:
-        """One for each classifier, in colours that go on where others ended."""
+        """Draw a line for each classifier, in colours not used in these axes."""
         whose = self.history.get("classifier", np.zeros(len(self.history[x]), int))
         numbers = np.unique(whose)
         drawn = len(ax.lines)
@@ -173,3 +182,120 @@ optional
             values = self.history[x][steps], self.history[quantity][steps]
             lines += ax.plot(*values, **styled(style, given, "lines.Line2D"))
         return lines
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class StabilityDisplay(Display):
+    """A bar for each row: how often it was a vector, with classes side by side.
+
+    Make it of what :func:`relvec.inspection.relevance_stability` has found, or by
+    :meth:`from_estimator`.
+
+    Parameters
+    ----------
+    stability : RelevanceStability
+        Counts by row.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib Axes and Figure
+        Where it was drawn.
+    bars_ : matplotlib LineCollection
+        The bars.
+    borders_ : list of matplotlib Line2D
+        Lines between classes.
+
+    Examples
+    --------
+    >>> from relvec import RVC
+    >>> from relvec.data import two_mixtures
+    >>> from relvec.inspection import relevance_stability
+    >>> from relvec.plots import StabilityDisplay
+    >>> X, y = two_mixtures(60, seed=1)
+    >>> found = relevance_stability(RVC(gamma=4.0), X, y, cv=4, n_repeats=1)
+    >>> display = StabilityDisplay(stability=found).plot()
+    >>> len(display.borders_)
+    1
+    """
+
+    stability: RelevanceStability
+    bars_: Any = field(init=False, repr=False)
+    borders_: list[Any] = field(init=False, repr=False)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        *,
+        cv: Any = 10,
+        n_repeats: int = 10,
+        random_state: Any = None,
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Fit over repeated folds, and draw.
+
+        Parameters
+        ----------
+        estimator : RVR, RVC, or a pipeline or search that ends in one
+            Is cloned, and need not be fitted.
+        X, y : array-like
+            Rows and targets.
+        cv, n_repeats, random_state : object
+            As for :func:`relvec.inspection.relevance_stability`.
+        ax : matplotlib Axes, optional
+            Where; a new figure by default.
+        **kwargs : dict
+            For :meth:`plot`.
+
+        Returns
+        -------
+        StabilityDisplay
+            With what was drawn.
+        """
+        folds = {"cv": cv, "n_repeats": n_repeats, "random_state": random_state}
+        found = relevance_stability(estimator, X, y, **folds)
+        return cls(stability=found).plot(ax, **kwargs)
+
+    def plot(self, ax: Any = None, **kwargs: Any) -> Self:
+        """Draw it.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where; a new figure by default.
+        **kwargs : dict
+            Keywords of matplotlib for the bars.
+
+        Returns
+        -------
+        StabilityDisplay
+            Itself.
+        """
+        counts, labels = self.stability.counts, self.stability.labels
+        order = np.arange(len(counts))
+        self._open(ax)
+        self.borders_, xlabel = [], "row"
+        if labels is not None:
+            order = np.argsort(labels, kind="stable")
+            ordered = labels[order]
+            self.borders_ = [
+                self.ax_.axvline(border + 0.5, color="0.5", linestyle="--", linewidth=1)
+                for border in np.flatnonzero(ordered[1:] != ordered[:-1])
+            ]
+            if np.any(np.diff(order) < 0):
+                xlabel = "row, in the order of classes"
+        style = {"color": BLUE, "linewidth": 1.5}
+        style = styled(style, kwargs, "collections.LineCollection")
+        rows = np.arange(len(order))
+        self.bars_ = self.ax_.vlines(rows, 0, counts[order], **style)
+        self.ax_.set(
+            xlabel=xlabel,
+            ylabel=f"times a relevance vector, of {self.stability.fits.max()}",
+            xlim=(-1, len(order)),
+            ylim=(0, None),
+        )
+        whole_numbers(self.ax_.yaxis)
+        return self
