@@ -208,7 +208,7 @@ class SparseKernelModel(KernelModel):
     def _specification(
         self, rows: TrainingRows, family: Family, deadline: Deadline
     ) -> Specification:
-        """Of a model of these rows."""
+        """The specification of a model of these rows."""
         return Specification(
             kernels=self._kernel_choice.resolve(rows),
             family=family,

@@ -29,8 +29,8 @@ from relvec.modelling import (
     Specification,
     TrainingRows,
     fit_accumulated,
-    heard,
     in_arrays,
+    log_to_stderr,
     targets_of,
 )
 from relvec.parameters import as_bytes, as_floats, as_weights, check_one_target
@@ -104,7 +104,7 @@ class IncrementalModel(SparseKernelModel):
         accumulated = getattr(self, "accumulated_", None)
         if accumulated is None and getattr(self, "_loaded", None) is not None:
             self._tell_of_beginning()
-        with features_kept(self), heard(int(self.verbose)):
+        with features_kept(self), log_to_stderr(int(self.verbose)):
             deadline = Deadline.after(self.max_seconds)
             parts = self._parts(X, y, sample_weight, first=accumulated is None)
             for rows, values, weights in parts:

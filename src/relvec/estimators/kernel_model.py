@@ -33,7 +33,14 @@ from relvec.estimators.validation import (
 )
 from relvec.evidence import Callback, EvidenceFit, Snapshot, Status
 from relvec.model_file import Savable
-from relvec.modelling import Monitor, TrainingRows, heard, in_arrays, in_blocks, logged
+from relvec.modelling import (
+    Monitor,
+    TrainingRows,
+    in_arrays,
+    in_blocks,
+    log_to_stderr,
+    logged,
+)
 from relvec.notebook import fitted_html
 from relvec.parameters import (
     as_bytes,
@@ -280,7 +287,7 @@ class KernelModel(CallbackSupportMixin, Savable, BaseEstimator, ABC):
         task = Task(self, X, y, self._attributes)
         X, y, sample_weight = as_blocks(X, y, sample_weight)
         verbose = int(self.verbose)
-        with features_kept(self), heard(verbose):
+        with features_kept(self), log_to_stderr(verbose):
             model = fitted(X, y, sample_weight, logged(verbose, task.search))
             self._keep(self._attributes(model))
         task.finish()

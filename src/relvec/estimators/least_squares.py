@@ -138,7 +138,7 @@ class LeastSquaresMachine(KernelModel):
         return None if isinstance(self.rank, str) else int(self.rank)
 
     def _specification(self, rows: TrainingRows, family: Any) -> LeastSquares:
-        """Of a model of these rows."""
+        """The specification of a model of these rows."""
         landmarks = self.landmarks
         if is_centres(landmarks):
             landmarks = as_centres(landmarks, rows, name="landmarks")

@@ -53,7 +53,7 @@ from relvec.modelling.families import (
     ClassWiseProbit,
     Counts,
     Logit,
-    PluggedIn,
+    PlugInProbit,
     Probit,
     TwoClasses,
 )
@@ -331,7 +331,7 @@ def _class_wise(family: ClassWiseProbit, of: Latent) -> Expression:
     return normalised(mixed_with_priors(p, family.doubt))
 
 
-def _plug_in(family: PluggedIn, of: Latent) -> Expression:
+def _plug_in(family: PlugInProbit, of: Latent) -> Expression:
     p = _probit(of.mean, constant(np.zeros(1)), grid_size(1.0))
     return normalised(mixed_with_priors(p, family.doubt))
 
@@ -355,7 +355,7 @@ _CLASSES: dict[type[Any], Callable[[Any, Latent], Expression]] = {
     TwoClasses: _two_classes,
     Probit: _contrasts,
     ClassWiseProbit: _class_wise,
-    PluggedIn: _plug_in,
+    PlugInProbit: _plug_in,
     Logit: _logit,
 }
 

@@ -1,6 +1,6 @@
 """Parameters of kernels, learned from the data that a model is fitted to."""
 
-from relvec.kernel_learning.criteria import CRITERIA, Judged, sparsest
+from relvec.kernel_learning.criteria import CRITERIA, LeaveOneOut, sparsest
 from relvec.kernel_learning.fixed_basis import (
     FixedBasisModel,
     Mixed,
@@ -21,7 +21,7 @@ __all__ = [
     "CRITERIA",
     "FixedBasisModel",
     "GaussianProcess",
-    "Judged",
+    "LeaveOneOut",
     "Mixed",
     "Observations",
     "OwnScales",

@@ -43,7 +43,7 @@ _MOST_FOR_ITS_OWN = 5.0
 
 
 @dataclass(frozen=True)
-class Judged:
+class LeaveOneOut:
     """A fit and the rows it was made of."""
 
     y: Array  # (N, K)
@@ -89,7 +89,7 @@ class Judged:
         """Mean and variance of η (N, K) of every row."""
         return self.posterior.predict(self.functions)
 
-    def under(self, likelihood: Likelihood) -> "Judged":
+    def under(self, likelihood: Likelihood) -> "LeaveOneOut":
         """The same with another likelihood, which does not change ``with_rows``."""
         other = replace(self, likelihood=likelihood)
         vars(other)["with_rows"] = self.with_rows  # as cached_property does
@@ -139,7 +139,7 @@ class Judged:
     def _log_predictive(
         self, rows: Indices | slice, eta: Array, variance: Array
     ) -> Array:
-        """Of some rows without themselves, given η and s with them."""
+        """Log predictive densities of rows left out, from η and s with these rows."""
         left_out = self._left_out(rows, eta, variance)
         return self.likelihood.log_predictive(self.y[rows], *left_out)
 
@@ -180,7 +180,7 @@ class Judged:
         return eta, np.maximum(variance, 0.0)
 
 
-CRITERIA: dict[str, Callable[[Judged], float]] = {
+CRITERIA: dict[str, Callable[[LeaveOneOut], float]] = {
     # Each of the two errs where the other does not.
     "auto": lambda fit: fit.gcv + fit.loo,
     "loo": lambda fit: fit.loo,

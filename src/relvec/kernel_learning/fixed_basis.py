@@ -55,7 +55,7 @@ class WeightBound:
     wide: Array  # (1 or d,) length scales at which it has doubled
 
     def max_prior_std(self, scales: Array) -> Array:
-        """Of the weights of functions with these length scales (n, 1 or d)."""
+        """Bounds for functions with these length scales (n, 1 or d)."""
         logarithm = np.mean(np.log(scales / self.wide), axis=1)
         return np.asarray(self.narrow * (1 + np.exp(_POWER * logarithm)))
 
@@ -95,7 +95,7 @@ class FixedBasisModel:
 
     @property
     def log_evidence(self) -> float:
-        """Of the pseudo-observations."""
+        """Log evidence of the pseudo-observations."""
         return self.solution.log_evidence
 
     @property
@@ -184,7 +184,7 @@ class Mixed:
     count: float  # Σv
 
     def log_evidence(self, weights: Array) -> tuple[float, Array]:
-        """Of the pseudo-observations, and its gradient by the weights (S,)."""
+        """Log evidence of the pseudo-observations; its gradient by weights (S,)."""
         kernel = np.tensordot(weights, self.parts, axes=1)
         model = FixedBasisModel(
             functions=np.hstack([self.constant, kernel]),

@@ -106,7 +106,7 @@ class ScalableBasis:
 
 @dataclass(frozen=True)
 class Range:
-    """Of log ℓ, (1 or d,) each."""
+    """Limits of log ℓ, (1 or d,) each."""
 
     low: Array
     high: Array

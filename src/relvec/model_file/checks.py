@@ -57,7 +57,7 @@ from relvec.modelling.families.classes import (
     ClassPriorMixing,
     ClassWiseProbit,
     Logit,
-    PluggedIn,
+    PlugInProbit,
     Probit,
     TwoClasses,
 )
@@ -333,7 +333,7 @@ def _dual_scales(name: str, value: Any, sizes: Sizes) -> None:
         positive(name, scale, sizes)
 
 
-_CLASSES = TwoClasses, Probit, ClassWiseProbit, PluggedIn, Logit
+_CLASSES = TwoClasses, Probit, ClassWiseProbit, PlugInProbit, Logit
 _NUMBERS = Counts, NoiseLevels, Regression, RobustRegression, SeveralOutputs
 _COUPLINGS: tuple[type[Any], ...] = Rest, Pairs, VotingPairs
 _CEILING = number(above=0.0, finite=False)  # a noise precision may be unlimited

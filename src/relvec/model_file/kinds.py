@@ -46,7 +46,7 @@ from relvec.modelling.families.classes import (
     ClassPriorMixing,
     ClassWiseProbit,
     Logit,
-    PluggedIn,
+    PlugInProbit,
     Probit,
     TwoClasses,
 )
@@ -220,7 +220,7 @@ _FAMILIES: dict[str, Any] = {
     "family.TwoClasses": TwoClasses,
     "family.Probit": Probit,
     "family.ClassWiseProbit": ClassWiseProbit,
-    "family.PluggedIn": PluggedIn,
+    "family.PluggedIn": PlugInProbit,
     "family.Logit": Logit,
     "family.RealTargets": RealTargets,
     "family.SignedClasses": SignedClasses,

@@ -25,7 +25,7 @@ from scipy.linalg import eigh
 from scipy.optimize import brentq, minimize_scalar
 
 from relvec.basis import Basis, Group, as_rows
-from relvec.kernel_learning import Judged
+from relvec.kernel_learning import LeaveOneOut
 from relvec.kernels import Kernel
 from relvec.kernels.combinations import Mixture
 from relvec.likelihoods import PseudoObservations
@@ -47,7 +47,7 @@ _LOG_RANGE, _GRID = (-12.0, 25.0), 38
 
 
 def observed_process(
-    features: Array, seen: Judged, count: float, *, pooled: bool
+    features: Array, seen: LeaveOneOut, count: float, *, pooled: bool
 ) -> tuple["Observed", Array]:
     """What rows, that stand for ``count`` observations, say of it, and a (K,).
 
@@ -116,7 +116,7 @@ class Observed:
 
     @classmethod
     def of(cls, features: Array, observations: PseudoObservations) -> "Observed":
-        """Of rows with these features (N, r)."""
+        """Eigenvalues and projected targets of rows with these features (N, r)."""
         precision = observations.precision
         total = np.broadcast_to(precision, observations.target.shape)
         mean = (total * observations.target).sum(axis=0) / total.sum(axis=0)
@@ -198,7 +198,7 @@ _LARGEST_POWER = 256.0  # beyond, nothing but ρ = 1 counts
 
 
 def surroundings(
-    model: FittedModel, data: TrainingSet, seen: Judged, left_out: LeftOut
+    model: FittedModel, data: TrainingSet, seen: LeaveOneOut, left_out: LeftOut
 ) -> AugmentedVariance | None:
     """The process about a model of which these rows are known.
 
@@ -287,7 +287,7 @@ def _shared(found: AugmentedVariance, basis: Basis) -> AugmentedVariance:
 
 
 def _raised(
-    found: AugmentedVariance, pivots: Pivots, X: AnyArray, seen: Judged
+    found: AugmentedVariance, pivots: Pivots, X: AnyArray, seen: LeaveOneOut
 ) -> AugmentedVariance:
     """With the powers that the rows ask for."""
     turned, prior = found.turned(X, seen.functions)

@@ -23,13 +23,13 @@ import numpy as np
 from relvec.basis import as_rows
 from relvec.chance import generator
 from relvec.evidence import Solver, Status
-from relvec.kernel_learning import Judged
+from relvec.kernel_learning import LeaveOneOut
 from relvec.likelihoods import SharedGaussian
 from relvec.linalg import single_threaded
 from relvec.modelling.augmentation import surroundings
 from relvec.modelling.families import LeftOut, NoiseLevels, Regression
 from relvec.modelling.families.base import noise_factor
-from relvec.modelling.fitted import Fit, FittedModel, judged
+from relvec.modelling.fitted import Fit, FittedModel, leave_one_out
 from relvec.modelling.latent import AugmentedVariance
 from relvec.modelling.monitor import Monitor, logger, silent
 from relvec.modelling.specification import Specification
@@ -75,7 +75,7 @@ def calibrated(
     if count == 0:
         return model.remarked(_NO_TIME)
     part = data.drawn(count)
-    seen = judged(model, part, columns_are_rows=spec.centres.are_rows)
+    seen = leave_one_out(model, part, columns_are_rows=spec.centres.are_rows)
     left_out = rows_left_out(model, seen, part)
     model = _corrected(model, spec, left_out)
     if spec.augmented:
@@ -139,7 +139,7 @@ def checked_by_folds(
     return described(model, left_out)
 
 
-def rows_left_out(model: FittedModel, seen: Judged, part: TrainingSet) -> LeftOut:
+def rows_left_out(model: FittedModel, seen: LeaveOneOut, part: TrainingSet) -> LeftOut:
     """Rows as the model predicts them without themselves, in closed form."""
     mean, variance = seen.without_rows
     return LeftOut(
@@ -180,7 +180,7 @@ def _corrected(
 
 
 def _widened(
-    model: FittedModel, part: TrainingSet, seen: Judged, left_out: LeftOut
+    model: FittedModel, part: TrainingSet, seen: LeaveOneOut, left_out: LeftOut
 ) -> LeftOut:
     """Rows left out with what the process about the model, which has them, adds."""
     if model.surroundings is None:
@@ -191,7 +191,7 @@ def _widened(
 
 
 def _surroundings(
-    model: FittedModel, data: TrainingSet, seen: Judged, left_out: LeftOut
+    model: FittedModel, data: TrainingSet, seen: LeaveOneOut, left_out: LeftOut
 ) -> AugmentedVariance | None:
     """What is not known far from these rows, with outputs in units of their own."""
     unit = model.family.units

@@ -152,7 +152,7 @@ def fit_accumulated(spec: Specification, accumulated: Accumulated) -> FittedMode
 
 
 def problem_of(model: FittedModel, spec: Specification, data: TrainingSet) -> Problem:
-    """Of the functions that a model has, which begins with all of them and their α."""
+    """The problem of a model's own functions, starting with all and their α."""
     functions = Candidates(model.basis, model.indices, model.kernel_indices)
     candidates, design = _held(spec, data, functions)
     problem = _problem(spec, data, candidates, design)

@@ -11,7 +11,7 @@ from relvec.basis import Basis, blocks
 from relvec.chance import generator
 from relvec.data import RowBlocks, is_row_blocks
 from relvec.evidence import EvidenceFit, Status
-from relvec.kernel_learning import Judged
+from relvec.kernel_learning import LeaveOneOut
 from relvec.kernels import Kernel
 from relvec.modelling.advice import in_words
 from relvec.modelling.families import Family
@@ -112,7 +112,7 @@ class FittedModel:
         return Stack.of([self])
 
     def _moments(self, X: AnyArray, functions: Any) -> tuple[Array, Array]:
-        """Of η less the offset, at rows whose functions are known."""
+        """Mean and variance of η less the offset, at rows whose functions are given."""
         moments = self.posterior.predict(functions)
         if self.surroundings is None:
             return moments
@@ -176,12 +176,12 @@ class FittedModel:
 
     @property
     def labels(self) -> AnyArray | None:
-        """Of the classes, if there are such."""
+        """Labels of the classes; None for real targets."""
         return self.family.labels
 
     @property
     def posterior(self) -> Posterior:
-        """Of the weights of the functions."""
+        """Posterior of the weights of the functions."""
         return self.fit.posterior
 
     @property
@@ -197,7 +197,7 @@ class FittedModel:
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
-        """Of its functions."""
+        """Kernels of the functions in the model."""
         return tuple(group.kernel for group in self.basis.groups)
 
     @property
@@ -222,7 +222,7 @@ class FittedModel:
 
     @property
     def centres(self) -> AnyArray:
-        """Of all kernel functions, as rows were given; empty if they are columns."""
+        """Centres of all kernel functions, as rows were given; empty for columns."""
         if self.selects_columns:
             return np.empty((0, 0))
         centres = np.concatenate([group.centres for group in self.basis.groups])
@@ -231,12 +231,12 @@ class FittedModel:
 
     @property
     def weights(self) -> Array:
-        """Of the kernel functions, which are last."""
+        """Weights of the kernel functions, along the last axis."""
         return self._weights[..., self.basis.bias :].copy()
 
     @property
     def prior_precision(self) -> Array:
-        """Of the weights of the kernel functions, which are last."""
+        """Prior precisions of the kernel functions' weights, along the last axis."""
         return self.fit.prior_precision[..., self.basis.bias :].copy()
 
     @property
@@ -249,7 +249,7 @@ class FittedModel:
 
     @property
     def intercept_precision(self) -> Any:
-        """Of the constant's prior; infinite if it is not in the model."""
+        """Prior precision of the constant; infinite if it is not in the model."""
         precision = self.fit.prior_precision
         held = precision[..., 0] if self.basis.bias else np.inf
         return held if np.ndim(held) else float(held)
@@ -312,16 +312,16 @@ Fit = Callable[..., FittedModel]
 
 
 def latent_of(model: Any, X: AnyArray | RowBlocks) -> tuple[Array, Array]:
-    """Of rows in memory, or of blocks read one at a time."""
+    """Moments of latent values for rows in memory, or in blocks read one at a time."""
     if not is_row_blocks(X):
         return model.latent(X)
     means, variances = zip(*(model.latent(block.X) for block in X), strict=True)
     return np.concatenate(means), np.concatenate(variances)
 
 
-def judged(
+def leave_one_out(
     model: FittedModel, data: TrainingSet, *, columns_are_rows: bool = False
-) -> Judged:
+) -> LeaveOneOut:
     """A fit as criteria see it.
 
     Functions that are columns of X belong to no row, unless columns are rows.
@@ -334,7 +334,7 @@ def judged(
     else:
         centres = np.concatenate([group.centres for group in basis.groups])
         own = equal_pairs(X, centres, first)
-    return Judged(
+    return LeaveOneOut(
         y=data.targets,
         sample_weight=data.weight,
         # Copies, since the model is not to keep what is computed on the way.

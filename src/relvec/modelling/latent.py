@@ -129,7 +129,7 @@ class ExcessVariance:
         mean: Array,
         variance: Array,
     ) -> "ExcessVariance":
-        """Of rows whose moments, by the model alone, are known."""
+        """What error bars gain at rows whose moments by the model alone are given."""
         turned, prior = found.turned(X, functions)
         moved, widened = found.moments(turned, prior, mean, variance)
         excess = widened - variance
@@ -139,7 +139,7 @@ class ExcessVariance:
 
     @classmethod
     def joined(cls, parts: list["ExcessVariance"]) -> "ExcessVariance":
-        """Of all rows."""
+        """Join blocks of rows."""
         columns = zip(
             *((one.turned, one.shift, one.excess) for one in parts), strict=True
         )
@@ -162,7 +162,7 @@ class ExcessVariance:
 
 @dataclass(frozen=True, eq=False)
 class _Correlation:
-    """Of what is left at some rows: a kernel of their numbers."""
+    """Correlation of what is left at some rows: a kernel of their numbers."""
 
     kernel: Kernel
     X: AnyArray
@@ -333,7 +333,7 @@ def _short(key: Any) -> Any:
 
 
 def _centre_keys(centres: AnyArray) -> list[Any]:
-    """Of rows, objects or indices of columns."""
+    """Hashable keys of centres: rows, objects or indices of columns."""
     if centres.dtype != object:
         return [centre.tobytes() for centre in np.asarray(centres, dtype=np.float64)]
     return [_object_key(tuple(row)) for row in centres]
@@ -386,7 +386,7 @@ class Stack:
 
     @classmethod
     def of(cls, models: Sequence[Stackable]) -> "Stack":
-        """Of models with as many outputs each."""
+        """Stack models that have the same number of outputs."""
         known = any(one.surroundings is not None for one in models)
         parts = [_Part.of(one, known) for one in models]
         groups, places = parts[0].groups, None
@@ -479,7 +479,7 @@ def _times(values: Any, matrices: Array) -> Array:
 
 
 def _first(values: Any, count: int) -> Any:
-    """Of the last axis."""
+    """The first ``count`` entries along the last axis."""
     return values if values.shape[-1] == count else values[..., :count]
 
 
@@ -494,7 +494,7 @@ class Processes:
 
     @classmethod
     def of(cls, models: Sequence[Stackable]) -> "Processes":
-        """Of models some of which have one."""
+        """Collect the processes of models, some of which may have none."""
         kernels = [one.surroundings.pivots.kernel for one in models if one.surroundings]
         each = [one.surroundings or _nothing(one, kernels[0]) for one in models]
         shared = all(kernel == kernels[0] for kernel in kernels)

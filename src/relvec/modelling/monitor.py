@@ -46,8 +46,8 @@ def logged(verbose: int, inner: Monitor = silent) -> Monitor:
 
 
 @contextmanager
-def heard(verbose: int) -> Iterator[None]:
-    """Let the log be heard, on stderr unless logging is set up."""
+def log_to_stderr(verbose: int) -> Iterator[None]:
+    """Show the log on stderr while a fit runs, unless logging is set up."""
     if not verbose:
         yield
         return

@@ -58,7 +58,7 @@ from relvec.modelling.families import (
 )
 from relvec.modelling.families.base import within
 from relvec.modelling.fit import problem_of
-from relvec.modelling.fitted import Fit, FittedModel, judged
+from relvec.modelling.fitted import Fit, FittedModel, leave_one_out
 from relvec.modelling.monitor import Monitor, logger, silent
 from relvec.modelling.predictive import Calibration, Residuals, TargetDistribution
 from relvec.modelling.several_models import IndependentModel, fit_independent
@@ -135,7 +135,7 @@ class KnownNoise:
         noise = self.variance[data.rows.indices]
         weight = data.weight * noise / self.noise_variance
         rows = replace(data, rows=replace(data.rows, weight=weight))
-        seen = judged(model, rows, columns_are_rows=spec.centres.are_rows)
+        seen = leave_one_out(model, rows, columns_are_rows=spec.centres.are_rows)
         held = HeldObservations(1 / noise[:, None])
         left_out = rows_left_out(model, replace(seen, likelihood=held), rows)
         return described(model, replace(left_out, noise=noise))
@@ -195,7 +195,7 @@ def _weighted(data: TrainingSet, bound: ScaleMixture) -> TrainingSet:
 
 
 def _weights(data: TrainingSet, bound: ScaleMixture) -> Array:
-    """Of the rows, as many as observations in all."""
+    """Weights of the rows, which add up to the number of observations."""
     relative, _ = bound.relative_scales(data.weight)
     return np.asarray(data.weight * relative[:, 0])
 
@@ -322,7 +322,7 @@ class _Rounds:
         data = family.encoded(self.data.rows, squares)
         spec = replace(self.spec, family=family, augmented=False)
         model = self.fit(spec, data, monitor=self.monitor)
-        seen = judged(model, data, columns_are_rows=self.spec.centres.are_rows)
+        seen = leave_one_out(model, data, columns_are_rows=self.spec.centres.are_rows)
         return model, family.response(seen.without_rows[0] + data.offset)[:, 0]
 
     def _mean(self, variance: Array) -> FittedModel:
@@ -344,13 +344,15 @@ class _Rounds:
 
         A row is one observation of its own noise, not c/s² of them.
         """
-        seen = judged(model, self.data, columns_are_rows=self.spec.centres.are_rows)
+        seen = leave_one_out(
+            model, self.data, columns_are_rows=self.spec.centres.are_rows
+        )
         held = HeldObservations(1 / variance[:, None])
         mean, spread = replace(seen, likelihood=held).without_rows
         return (self.data.targets - mean)[:, 0], spread[:, 0]
 
     def _factor(self, error: Array, spread: Array, levels: Array) -> float:
-        """Of levels, with which squared errors are as large as they should be."""
+        """The factor of noise levels that makes squared errors as large as promised."""
         factor = 1.0
         for _ in range(_MOST_STEPS):
             ratio = self._average(error**2 / (spread + factor * levels))
@@ -385,7 +387,7 @@ class NoiseModel:
 
     @property
     def name(self) -> str:
-        """Of the kind."""
+        """Name of the kind of noise."""
         return self.kind if isinstance(self.kind, str) else "student-t"
 
     @property
@@ -456,7 +458,7 @@ class NoiseModel:
         return known
 
     def family(self, variance: Any, start: FittedModel | None, *, centred: bool) -> Any:
-        """Of targets with this noise, to begin with that of an earlier model."""
+        """The family of targets with this noise, starting from an earlier model's."""
         initial = self.solver.initial_noise_variance
         if start is not None:
             initial = float(start.fit.likelihood.scale[0] ** 2)

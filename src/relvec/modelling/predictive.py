@@ -29,7 +29,7 @@ _EVEN = 32 * np.finfo(float).eps
 
 @dataclass(frozen=True)
 class TargetDistribution:
-    """Of real targets: Gaussian, or Student's t where the noise is integrated out."""
+    """Real targets: Gaussian, or Student's t if the noise is integrated out."""
 
     mean: Array  # (n_rows,)
     variance: Array  # (n_rows,) of the function
@@ -53,7 +53,7 @@ class TargetDistribution:
 
 @dataclass(frozen=True)
 class CountDistribution:
-    """Of counts whose rate is uncertain: negative binomial.
+    """Counts whose rate is uncertain: negative binomial.
 
     A gamma distribution of shape 1/v and mean e^m is, as one of the rate's logarithm,
     about N(m, v) by Laplace's approximation, which is all that a model tells of it.
@@ -86,7 +86,7 @@ class CountDistribution:
 
 @dataclass(frozen=True)
 class HeavyTailedDistribution:
-    """Of real targets with noise of heavy tails: Student's t and a Gaussian added."""
+    """Real targets with heavy-tailed noise: the sum of a Gaussian and a Student's t."""
 
     mean: Array  # (n_rows,)
     variance: Array  # (n_rows,) of the function
@@ -141,7 +141,7 @@ class ClassPrediction:
 
 @dataclass(frozen=True)
 class ClassDistribution(ClassPrediction):
-    """Of class labels, by a decision that was made."""
+    """Class labels, by a decision that was computed already."""
 
     labels: AnyArray
     decision: Array
@@ -189,7 +189,7 @@ class Residuals:
 
     @classmethod
     def of(cls, errors: Array, promised: Array, weight: Array) -> "Residuals":
-        """Of errors (n,) with these standard deviations."""
+        """Quantiles of errors (n,) divided by the standard deviations promised."""
         sizes = np.abs(errors) / np.maximum(promised, np.finfo(float).tiny)
         order = np.argsort(sizes)
         counted = np.cumsum(weight[order])
@@ -200,7 +200,7 @@ class Residuals:
 
     @classmethod
     def of_outputs(cls, each: Sequence["Residuals"]) -> "Residuals":
-        """Of several outputs, side by side."""
+        """Put the quantiles of several outputs side by side."""
         return cls(np.column_stack([one.quantiles for one in each]), each[0].count)
 
     def quantile(self, coverage: float) -> Array:

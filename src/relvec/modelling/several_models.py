@@ -87,7 +87,7 @@ class SeveralModels(ABC):
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
-        """Of the functions of all."""
+        """Kernels of the functions of all models."""
         return tuple(kernel for one in self.models for kernel in one.kernels)
 
     def in_order(self) -> Self:
@@ -283,7 +283,7 @@ class Coupling(Protocol):
 
     @property
     def labels(self) -> AnyArray:
-        """Of the classes."""
+        """Labels of the classes."""
 
     @property
     def keys(self) -> list[Any]:
@@ -520,13 +520,13 @@ class IndependentModel(SeveralModels):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """Of all families, by their names."""
+        """Parameters of all families, by name."""
         each = [one.family.parameters for one in self.models]
         return {name: np.array([one[name] for one in each]) for name in each[0]}
 
     @property
     def residuals(self) -> Residuals | None:
-        """Of all outputs, if rows were left out of each."""
+        """Residuals of all outputs, if rows were left out of each."""
         each = [one.residuals for one in self.models if one.residuals is not None]
         return Residuals.of_outputs(each) if len(each) == len(self.models) else None
 

@@ -131,7 +131,7 @@ class Candidates:
         return cls(Basis(groups, bias), names, by_kernel)
 
     def fewer(self, count: int) -> "Candidates":
-        """Of every kernel so many functions, spread evenly over all."""
+        """Keep ``count`` functions of every kernel, spread evenly over all."""
         chosen = [np.arange(count) * len(each) // count for each in self.basis.groups]
         starts = [part.start for part in self.basis.parts]
         places = [start + mine for start, mine in zip(starts, chosen, strict=True)]

@@ -71,7 +71,7 @@ def by_values(X: AnyArray, y: AnyArray | None = None) -> RowOrder:
 
 
 def by_likeness(K: AnyArray, y: AnyArray) -> RowOrder:
-    """Of a kernel's values between all rows: by those that each has, in any order."""
+    """Order rows of a square kernel matrix by their sorted values."""
     return RowOrder.given(len(K)).then_by(_keys_of_square(K, y))
 
 
@@ -127,7 +127,7 @@ class Features:
 
 
 @dataclass(frozen=True)
-class Spread:
+class RunningMoments:
     """Weight, mean, variance and range of all entries of X seen so far."""
 
     weight: float = 0.0
@@ -137,8 +137,8 @@ class Spread:
     largest: float = -np.inf
 
     @classmethod
-    def of(cls, X: AnyArray, sample_weight: Array) -> "Spread":
-        """Of some rows."""
+    def of(cls, X: AnyArray, sample_weight: Array) -> "RunningMoments":
+        """Moments of all entries of some rows."""
         weight = float(sample_weight.sum())
         if weight == 0:
             return cls()
@@ -150,8 +150,8 @@ class Spread:
         variance = float(np.sum(share @ (unit - mean) ** 2))
         return cls(weight, mean * peak, variance * peak * peak, least, largest)
 
-    def joined(self, other: "Spread") -> "Spread":
-        """Of both."""
+    def joined(self, other: "RunningMoments") -> "RunningMoments":
+        """Moments of both sets of rows together."""
         weight = self.weight + other.weight
         if weight == 0:
             return self
@@ -159,7 +159,7 @@ class Spread:
         difference = other.mean - self.mean
         within = (1 - part) * self.variance + part * other.variance
         between = part * (1 - part) * difference * difference
-        return Spread(
+        return RunningMoments(
             weight,
             self.mean + part * difference,
             within + between,
@@ -187,13 +187,13 @@ class Sample:
 
     @classmethod
     def of(cls, X: AnyArray, size: int, seed: int) -> "Sample":
-        """Of rows in memory; X itself if all of them are taken."""
+        """Draw from rows in memory; the sample is X itself if all of them are taken."""
         chosen = _drawn(len(X), size, seed)
         return cls(size, chosen, X if len(chosen) == len(X) else X[chosen])
 
     @classmethod
     def read(cls, size: int, indices: Indices, rows: AnyArray) -> "Sample":
-        """Of rows that stay where they are, brought into an order of its own."""
+        """Keep rows drawn from a source, in an order of their own."""
         order = by_values(rows).indices
         return cls(size, indices[order], rows[order])
 
@@ -214,7 +214,7 @@ class TrainingRows:
     sample: Sample
     in_memory: bool
     seed: int
-    spread: Spread | None = None  # where it is known already
+    spread: RunningMoments | None = None  # where it is known already
 
     def __len__(self) -> int:
         return len(self.indices)
@@ -226,12 +226,12 @@ class TrainingRows:
 
     @cached_property
     def variance(self) -> float:
-        """Of all entries of X."""
+        """Variance of all entries of X."""
         if self.spread is not None:
             return self.spread.variance
-        spread = Spread()
+        spread = RunningMoments()
         for part, rows in self.rows.blocks(_TEMPORARIES * self.n_features):
-            spread = spread.joined(Spread.of(rows, self.weight[part]))
+            spread = spread.joined(RunningMoments.of(rows, self.weight[part]))
         return spread.variance
 
     @property
@@ -302,7 +302,7 @@ def in_arrays(
     """
     check_magnitude(X)
     if X.dtype != object:
-        Spread(least=float(np.min(X)), largest=float(np.max(X))).check_span()
+        RunningMoments(least=float(np.min(X)), largest=float(np.max(X))).check_span()
     present, weight = _counted(X, y, sample_weight, square=square)
     if len(present) == len(X) and X.nbytes > room:
         present, weight = np.arange(len(X)), sample_weight
@@ -372,7 +372,7 @@ class _Gathered:
         self.generator = generator(seed)
         self.y: list[AnyArray] = []
         self.weight: list[Array] = []
-        self.spread = Spread()
+        self.spread = RunningMoments()
         self.keys = np.empty(0)
         self.places: Indices = np.empty(0, dtype=np.intp)
         self.drawn: AnyArray | None = None
@@ -384,7 +384,7 @@ class _Gathered:
         weight = np.ones(len(block.X)) if block.weight is None else block.weight
         self.y.append(y)
         self.weight.append(weight)
-        self.spread = self.spread.joined(Spread.of(block.X, weight))
+        self.spread = self.spread.joined(RunningMoments.of(block.X, weight))
         counted = block.X[weight > 0]
         self._keep(counted)
         self._draw(counted)
@@ -507,12 +507,12 @@ class TrainingSet:
 
     @property
     def weight(self) -> Array:
-        """Of the rows."""
+        """Weights of the rows."""
         return self.rows.weight
 
     @property
     def root_mean_squares(self) -> Array:
-        """Of the outputs (K,)."""
+        """Root mean squares of the outputs (K,)."""
         squares = np.average(self.targets**2, axis=0, weights=self.weight)
         return np.asarray(np.sqrt(squares))
 

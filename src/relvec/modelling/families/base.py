@@ -42,7 +42,7 @@ class LeftOut:
         return "folds" if self.repeated else "leave-one-out"
 
     def errors(self, *, centred: bool) -> Array:
-        """Of targets (N, outputs), which were perhaps centred by their mean."""
+        """Errors (N, outputs) of targets that may be ``centred`` by their mean."""
         if self.repeated:
             return self.targets - self.mean
         # The mean of the targets has seen every row, too.
@@ -73,11 +73,11 @@ class Family(Protocol):
 
     @property
     def labels(self) -> AnyArray | None:
-        """Of classes, if targets are such."""
+        """Labels of the classes; None for real targets."""
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """Of the noise, by the names of an estimator's attributes."""
+        """Parameters of the noise, by the names of an estimator's attributes."""
 
     @property
     def price(self) -> float:
@@ -107,12 +107,12 @@ class Family(Protocol):
     def starting_likelihood(
         self, targets: Array, weight: Array, offset: Any
     ) -> Likelihood:
-        """Of targets less an offset, with the parameters to begin with."""
+        """Likelihood of targets less an offset, with its first parameters."""
 
     def encoded(self, rows: TrainingRows, y: AnyArray) -> TrainingSet:
         """Rows with their targets as the outputs of a likelihood."""
 
-    def regressed(self, data: TrainingSet, latent: Array | None) -> TrainingSet:
+    def gaussian_targets(self, data: TrainingSet, latent: Array | None) -> TrainingSet:
         """The data as a Gaussian process is to see them: real numbers, with noise.
 
         For some that is about latent values (N, outputs) less the offset, if these are
@@ -181,7 +181,7 @@ class OneTarget:
     def given(self, targets: Array, offset: Any) -> AnyArray:
         return np.asarray((targets + offset)[:, 0])
 
-    def regressed(self, data: TrainingSet, latent: Array | None) -> TrainingSet:
+    def gaussian_targets(self, data: TrainingSet, latent: Array | None) -> TrainingSet:
         return data
 
     def response(self, latent: Array) -> Array:
@@ -301,7 +301,7 @@ def corrected_scale(
 def _scale_of_most_likelihood(
     squares: Array, weight: Array, freedom: float
 ) -> tuple[float, float]:
-    """Of squared errors whose scale should be one, and nats per row that it gains."""
+    """Scale of squared errors that should be one, and its gain in nats per row."""
     if not squares.any():
         return 0.0, 0.0
     ratio = 1.0

@@ -53,12 +53,12 @@ class ClassPriorMixing:
 
     @property
     def log_sure(self) -> float:
-        """Of what the model says, its share."""
+        """Logarithm of the share of the model's own probabilities."""
         return float(np.log1p(-self.share))
 
     @property
     def log_shares(self) -> Array:
-        """Of the frequencies (K,)."""
+        """Logarithms of the shares of the class frequencies (K,)."""
         with np.errstate(divide="ignore"):
             return np.log(self.share * self.frequencies)
 
@@ -194,7 +194,7 @@ class ClassFamily(ABC):
     @property
     @abstractmethod
     def likelihood(self) -> Likelihood:
-        """Of the outputs."""
+        """Likelihood of the outputs."""
 
     def outputs(self, indices: Indices) -> Array:
         """(N, outputs) for indices of classes."""
@@ -221,7 +221,7 @@ class ClassFamily(ABC):
     def encoded(self, rows: TrainingRows, y: AnyArray) -> TrainingSet:
         return TrainingSet(rows, self.outputs(y), self.likelihood)
 
-    def regressed(self, data: TrainingSet, latent: Array | None) -> TrainingSet:
+    def gaussian_targets(self, data: TrainingSet, latent: Array | None) -> TrainingSet:
         return data
 
     def fitted(self, likelihood: Likelihood, noise_freedom: float) -> "ClassFamily":
@@ -303,7 +303,7 @@ class ClassFamily(ABC):
     def predictive(self, mean: Array, variance: Array) -> "LatentClasses":
         return LatentClasses(self.labels, self, mean, variance)
 
-    def foregone(self, mean: Array, variance: Array) -> Indices:
+    def argmax_without_integration(self, mean: Array, variance: Array) -> Indices:
         """(N,) the most probable classes where no integral is to tell; else -1."""
         return np.full(len(mean), -1)
 
@@ -331,7 +331,7 @@ class LatentClasses(ClassPrediction):
 
     @property
     def predicted(self) -> AnyArray:
-        chosen = self.family.foregone(self.mean, self.variance)
+        chosen = self.family.argmax_without_integration(self.mean, self.variance)
         return super().predicted if chosen.min(initial=0) < 0 else self.labels[chosen]
 
 
@@ -351,7 +351,7 @@ class TwoClasses(ClassFamily):
     def decision(self, mean: Array, variance: Array) -> Array:
         return moderated_log_odds(mean[:, 0], variance[:, 0])
 
-    def foregone(self, mean: Array, variance: Array) -> Indices:
+    def argmax_without_integration(self, mean: Array, variance: Array) -> Indices:
         """By bounds of p₁ − p₀, which are functions of z and of the mean."""
         m = mean[:, 0]
         z = m / np.sqrt(_MOST_VARIANCE + variance[:, 0])
@@ -364,7 +364,7 @@ class TwoClasses(ClassFamily):
 
 @lru_cache
 def _limits(even: float, room: float) -> tuple[tuple[float, float], ...]:
-    """Of z and m: below the first two the first class leads, above the others not.
+    """Limits of z and m: the first class leads below the first pair, the second above.
 
     p₁ − p₀ is E[2Φ(m/√(4V² + s²)) − 1] for η ~ N(m, s²). Its size is at most that for
     s = 0, |2σ(m) − 1|, and at least that of most V, each as large as the largest.
@@ -404,10 +404,10 @@ class Probit(ClassFamily):
     def decision(self, mean: Array, variance: Array) -> Array:
         return decision_of(self.likelihood.probabilities(mean, variance))
 
-    def foregone(self, mean: Array, variance: Array) -> Indices:
+    def argmax_without_integration(self, mean: Array, variance: Array) -> Indices:
         """By means, where classes have one variance and no doubt is against them."""
         if self.coupled:
-            return super().foregone(mean, variance)
+            return super().argmax_without_integration(mean, variance)
         common = variance.sum(axis=1, keepdims=True) / variance.shape[1]
         eta = mean @ self._contrasts.T / np.sqrt(1 + common)
         chosen, ordered = eta.argmax(axis=1), np.sort(eta, axis=1)
@@ -436,10 +436,10 @@ class ClassWiseProbit(ClassFamily):
         return decision_of(self.likelihood.probabilities(mean, variance))
 
 
-class PluggedIn(ClassWiseProbit):
+class PlugInProbit(ClassWiseProbit):
     """The same by the weights alone, (22): no variance, and no doubt."""
 
-    def calibrated(self, left_out: LeftOut) -> "PluggedIn":
+    def calibrated(self, left_out: LeftOut) -> "PlugInProbit":
         return self
 
     def decision(self, mean: Array, variance: Array) -> Array:
@@ -536,9 +536,9 @@ class Mrvm1(Parametric):
         return PublishedMrvm1(**self._published) if published else None
 
     def family(self, labels: AnyArray) -> ClassFamily:
-        """Of these classes."""
+        """The family of these classes."""
         if self.algorithm == "published":
-            return PluggedIn(labels)
+            return PlugInProbit(labels)
         moments, full = self.posterior == "moments", self.posterior == "full"
         return Probit(labels, moments=moments, coupled=full)
 
@@ -593,7 +593,7 @@ class Softmax(Parametric):
         return PrecisionOfEach() if self.priors == "each" else None
 
     def family(self, labels: AnyArray) -> ClassFamily:
-        """Of these classes."""
+        """The family of these classes."""
         return Logit(labels, coupled=self.priors == "each" or self.posterior == "full")
 
 

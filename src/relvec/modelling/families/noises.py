@@ -80,7 +80,7 @@ class Counts(OneTarget):
     ) -> Poisson:
         return Poisson(float(np.exp(offset)))
 
-    def regressed(self, data: TrainingSet, latent: Array | None) -> TrainingSet:
+    def gaussian_targets(self, data: TrainingSet, latent: Array | None) -> TrainingSet:
         """Pseudo-observations about log rates; to begin with, about each row's own."""
         if latent is None:
             latent = np.log(data.targets + _HALF) - data.offset
@@ -165,7 +165,7 @@ class NoiseLevels(OneTarget):
     ) -> LogPrecision:
         return LogPrecision()
 
-    def regressed(self, data: TrainingSet, latent: Array | None) -> TrainingSet:
+    def gaussian_targets(self, data: TrainingSet, latent: Array | None) -> TrainingSet:
         """Fisher's expansion, of information ½; to begin with, logarithms of squares.
 
         Newton's has most of its weight where a square is large by chance.
@@ -188,7 +188,7 @@ class NoiseLevels(OneTarget):
         )
 
     def predictive(self, mean: Array, variance: Array) -> TargetDistribution:
-        """Of the errors themselves, which have a mean of zero."""
+        """The distribution of the errors themselves, whose mean is zero."""
         levels = self.response(mean)[:, 0]
         nothing = np.zeros_like(levels)
         return TargetDistribution(nothing, nothing, levels)
@@ -206,7 +206,7 @@ class RobustRegression(OneTarget):
 
     @property
     def noise_variance(self) -> float:
-        """Of the noise, tails included."""
+        """Variance of the noise, tails included."""
         return self.scale_variance * self._to_variance
 
     @property
