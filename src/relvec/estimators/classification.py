@@ -35,6 +35,7 @@ from relvec.modelling import (
     PairwiseModel,
     Specification,
     TrainingRows,
+    checked_by_folds,
     checked_fit,
     class_family,
     coupling_for,
@@ -382,8 +383,10 @@ warm_start, memory_budget, random_state, verbose : object
             model = self._pairwise(spec, rows, classes, labels)
         else:
             data, start = family.encoded(rows, classes), self._start()
-            fit = checked_fit(self._fit_function(self._learning))
+            # Learn the kernel, search and calibrate; by folds where closed forms fail.
+            fit = self._fit_function(self._learning)
             model = fit(spec, data, start=start, monitor=monitor)
+            model = checked_by_folds(model, fit, spec, data)
         remark = remark_on_lost_classes(
             model, rows, classes, labels, at_rows=spec.centres.are_rows
         )

@@ -10,7 +10,7 @@ from relvec.estimators.incremental import IncrementalModel
 from relvec.estimators.kernel_model import KernelRegressor, with_callbacks
 from relvec.evidence import Deadline
 from relvec.kernel_search import learns_together
-from relvec.modelling import OUTPUTS, Monitor, Targets, checked_fit, has_prior
+from relvec.modelling import OUTPUTS, Monitor, Targets, checked_by_folds, has_prior
 from relvec.parameters import check_choice, check_one_target
 from relvec.typing import Array
 
@@ -411,6 +411,7 @@ default="gaussian"
     def _fitted(
         self, X: Any, y: Any, sample_weight: Any, monitor: Monitor, y_std: Any = None
     ) -> Any:
+        # Check what was given.
         deadline, centred = Deadline.after(self.max_seconds), bool(self.fit_intercept)
         noise, known = self._noise_model, None
         if y_std is not None:
@@ -427,15 +428,18 @@ default="gaussian"
         checks = {"y_numeric": True, "multi_output": self._takes_several}
         rows, values = self._training_rows(X, y, sample_weight, **checks)
         noise.check_rows(held=rows.in_memory)
+        # Learn the kernel, search, and calibrate by rows left out in closed form.
+        spec = self._specification(rows, family, deadline)
         fit = noise.fitting(self._fit_function(self._learning))
-        if known is None:
-            fit = checked_fit(fit)
-        specified = partial(self._specification, rows, deadline=deadline)
         if values.ndim > 1:
-            return targets.fitted(fit, specified, rows, values, monitor=monitor)
-        fit = partial(fit, start=start, monitor=monitor)
-        spec, data = specified(family), family.encoded(rows, values)
-        return fit(spec, data) if known is None else known.fitted(fit, spec, data)
+            return targets.fitted(fit, spec, rows, values, monitor=monitor)
+        data = family.encoded(rows, values)
+        if known is not None:
+            fit = partial(fit, start=start, monitor=monitor)
+            return known.fitted(fit, spec, data)
+        model = fit(spec, data, start=start, monitor=monitor)
+        # Calibrate by folds where closed forms are blind.
+        return checked_by_folds(model, fit, spec, data)
 
     def _attributes(self, model: Any) -> dict[str, Any]:
         family = getattr(model, "family", model)  # several models have several

@@ -46,6 +46,7 @@ from relvec.linalg import single_threaded
 from relvec.modelling.calibration import (
     calibrated,
     checked_by_folds,
+    checked_fit,
     described,
     rows_left_out,
 )
@@ -502,28 +503,27 @@ class Targets:
 
     def fitted(
         self,
-        fit: Callable[..., FittedModel],
-        specified: Callable[[Any], Specification],
+        fit: Fit,
+        spec: Specification,
         rows: TrainingRows,
         y: AnyArray,
         *,
         monitor: Monitor,
     ) -> FittedModel | IndependentModel:
-        """The model of targets (N, K), with the specification of a family."""
-        size = y.shape[1]
+        """The model of targets (N, K); only the family of ``spec`` is replaced."""
+        size, fit = y.shape[1], checked_fit(fit)
         self._check_noise(size)
         if self.outputs == "shared":
             start = self._alike((size,))
             begun: Any = self.noise.solver.initial_noise_variance
             begun = begun if start is None else start.fit.likelihood.scale**2
             family = SeveralOutputs(self.noise.variance, self.centred, begun)
-            data = family.encoded(rows, y)
-            return fit(specified(family), data, start=start, monitor=monitor)
+            data, spec = family.encoded(rows, y), replace(spec, family=family)
+            return fit(spec, data, start=start, monitor=monitor)
         noise = np.broadcast_to(np.asarray(self.noise.variance, dtype=object), size)
         starts = [self.noise.alike(self.start(number)) for number in range(size)]
         pairs = zip(noise, starts, strict=True)
         each = [self.noise.family(*pair, centred=self.centred) for pair in pairs]
-        spec = specified(each[0])
         return fit_independent(fit, spec, rows, y, each, starts=starts, monitor=monitor)
 
     def _alike(self, shape: tuple[int, ...]) -> FittedModel | None:
