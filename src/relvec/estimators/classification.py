@@ -365,8 +365,8 @@ warm_start, memory_budget, random_state, verbose : object
 
     def _fitted(self, X: Any, y: Any, sample_weight: Any, monitor: Monitor) -> Any:
         deadline = Deadline.after(self.max_seconds)
-        if self._goes_elsewhere(X):
-            return self._classes_elsewhere(X, y, sample_weight, deadline, monitor)
+        if self._is_distributed(X):
+            return self._fit_distributed_classes(X, y, sample_weight, deadline, monitor)
         rows, values = self._training_rows(X, y, sample_weight)
         check_classification_targets(values)
         rows, values = weighted_by_class(self.class_weight, rows, values)
@@ -392,10 +392,10 @@ warm_start, memory_budget, random_state, verbose : object
         )
         return model.remarked(remark)
 
-    def _classes_elsewhere(
+    def _fit_distributed_classes(
         self, X: Any, y: Any, sample_weight: Any, deadline: Deadline, monitor: Monitor
     ) -> FittedModel:
-        """The model of rows that stay where they are."""
+        """Fit classes of distributed rows."""
         if is_one_against(self.multi_class) or own_solver(self.multi_class):
             raise ValueError(
                 f"multi_class={self.multi_class!r} needs all rows in memory: 'auto', "
@@ -407,7 +407,7 @@ warm_start, memory_budget, random_state, verbose : object
                 "that stay where they are give weights instead, as sample_weight of a "
                 "Dask collection or weight of relvec.data.scan"
             )
-        survey = self._surveyed(X, y, sample_weight, classes=True)
+        survey = self._summarised(X, y, sample_weight, classes=True)
         labels = survey.labels
         check_several(labels, self)
         check_one_model(labels, self.multi_class)
@@ -416,7 +416,7 @@ warm_start, memory_budget, random_state, verbose : object
             raise ValueError(
                 "a posterior other than 'mode' needs all rows in memory: leave it out"
             )
-        return self._fitted_elsewhere(X, survey, family, deadline, monitor)
+        return self._fit_distributed(X, survey, family, deadline, monitor)
 
     def _kernel_names(self, labels: AnyArray) -> list[Any]:
         """What was given as the kernel of every binary classifier."""

@@ -57,7 +57,7 @@ def _has_rows(model: "IncrementalModel") -> bool:
 
 
 class IncrementalModel(SparseKernelModel):
-    """With Gaussian noise, whose sums over rows are all that is needed of them."""
+    """A model with Gaussian noise, which needs only sums over rows."""
 
     @property
     def _noise_model(self) -> NoiseModel:
@@ -121,7 +121,7 @@ class IncrementalModel(SparseKernelModel):
         return self
 
     def restored(self, model: Any) -> Self:
-        """The estimator as after the fit, but for the sums of its rows."""
+        """Set the fitted attributes; the sums of earlier rows are not restored."""
         super().restored(model)
         self._loaded = self.model_
         return self
@@ -154,7 +154,7 @@ class IncrementalModel(SparseKernelModel):
                 yield block.X, values, as_weights(block.weight, len(block.X))
 
     def _empty(self, X: AnyArray, y: Array, weights: Array) -> Accumulated:
-        """Functions that are fixed by the first rows."""
+        """The dictionary, fixed by the first rows."""
         choice = self._kernel_choice
         most = _MOST_CANDIDATES // choice.number
         count = min(n_drawn(self.candidates, choice.number), most)
@@ -174,7 +174,7 @@ class IncrementalModel(SparseKernelModel):
         return Accumulated.empty(found, rows.features, float(origin))
 
     def _first_kernels(self, rows: TrainingRows, y: Array) -> tuple[Kernel, ...]:
-        """As they are given, or as the first rows have taught."""
+        """The kernels as given, or learned from the first rows."""
         if not self._learns_width:
             return self._kernel_choice.resolve(rows)
         family = Regression(self.noise_variance, centred=bool(self.fit_intercept))

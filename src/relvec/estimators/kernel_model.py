@@ -79,7 +79,7 @@ __all__ = [
 
 
 class Task:
-    """A fit in the eyes of the estimator's callbacks; without any, nothing happens.
+    """Tells scikit-learn's callbacks about a fit, if the estimator has any.
 
     ``attributes`` makes fitted attributes of a model.
     """
@@ -102,7 +102,7 @@ class Task:
     def search(
         self, model_of: Callable[[EvidenceFit], Any]
     ) -> Iterator[Callback | None]:
-        """What tells callbacks of the end of one step and the beginning of the next."""
+        """Open the search; yields a callback that ends one step and begins the next."""
         if self._context is None:
             yield None
             return
@@ -126,7 +126,7 @@ class Task:
             step.call_on_fit_task_end(estimator=self._told["estimator"])
 
     def finish(self) -> None:
-        """The estimator is fitted."""
+        """End the task: the estimator is fitted."""
         if self._context is not None:
             self._context.call_on_fit_task_end(
                 reconstruction_attributes={}, **self._told
@@ -144,11 +144,11 @@ class FitWarning(UserWarning):
 
 
 def tell(model: Any, stacklevel: int) -> None:
-    """Warn of how a model's fit ended, unless that is how it should, and remark."""
+    """Warn if a fit did not converge, and issue the model's remarks."""
     if model.status not in {Status.CONVERGED, Status.STOPPED}:
         category = FitWarning if model.status.success else ConvergenceWarning
         warnings.warn(model.outcome, category, stacklevel=stacklevel)
-    # A fit that was stopped has said already that more is to be had.
+    # A fit that was stopped has its own warning.
     calibration = model.calibration if model.status.success else None
     if calibration is not None and calibration.warning is not None:
         warnings.warn(calibration.warning, FitWarning, stacklevel=stacklevel)
@@ -160,14 +160,14 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def as_blocks(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
-    """Rows of a Dask collection as blocks, which bring their targets and weights."""
+    """Convert a Dask collection to blocks with their targets and weights."""
     if not is_dask(X):
         return X, y, sample_weight
     return dask_blocks(X, y, sample_weight), None, None
 
 
 def lazy_on_collections(method: Method) -> Method:
-    """A method of X that makes lazy arrays of the rows of a Dask collection."""
+    """Make a method of X return lazy arrays for Dask collections."""
 
     @wraps(method)
     def called(self: Any, X: Any, *others: Any, **named: Any) -> Any:
@@ -189,7 +189,7 @@ def _of_rows(
     return method(model, X, *others, **named)
 
 
-# Only some fits have these; the next fit takes them back.
+# Attributes that only some fits set; the next fit removes them.
 OPTIONAL = (
     "accumulated_",
     "calibration_",
@@ -212,7 +212,7 @@ OPTIONAL = (
 
 
 def fitted_attributes(model: Any) -> dict[str, Any]:
-    """By name, of one model or of several that are one."""
+    """Fitted attributes by name, of one model or several."""
     model = model.in_order()
     learned = {
         "kernel_": model.learned.kernel,
@@ -282,7 +282,7 @@ class KernelModel(CallbackSupportMixin, Savable, BaseEstimator, ABC):
     def _fit(
         self, X: Any, y: Any, sample_weight: Any, fitted: Callable[..., Any]
     ) -> Self:
-        """What every ``fit`` does, with what makes a model of data and a monitor."""
+        """Check parameters, make the model with ``fitted``, and set the attributes."""
         self._check_parameters()
         task = Task(self, X, y, self._attributes)
         X, y, sample_weight = as_blocks(X, y, sample_weight)
@@ -295,7 +295,7 @@ class KernelModel(CallbackSupportMixin, Savable, BaseEstimator, ABC):
         return self
 
     def restored(self, model: Any) -> Self:
-        """The estimator as after the fit of a model that was made before."""
+        """Set the fitted attributes of a model that was fitted before."""
         self._check_parameters()
         note_features(self, model.features.number, model.features.names)
         self._keep(self._attributes(model))
@@ -303,14 +303,14 @@ class KernelModel(CallbackSupportMixin, Savable, BaseEstimator, ABC):
 
     @abstractmethod
     def _fitted(self, X: Any, y: Any, sample_weight: Any, monitor: Monitor) -> Any:
-        """The model of these data; of the estimator only its features are noted."""
+        """Fit a model to these data; only features are noted on the estimator."""
 
     @abstractmethod
     def _attributes(self, model: Any) -> dict[str, Any]:
         """Fitted attributes by name."""
 
     def _keep(self, attributes: dict[str, Any]) -> None:
-        """Become the estimator that was fitted; what could fail is done by now."""
+        """Set the fitted attributes; nothing can fail from here on."""
         for name in OPTIONAL:
             if name in vars(self):
                 delattr(self, name)
@@ -414,11 +414,11 @@ class KernelModel(CallbackSupportMixin, Savable, BaseEstimator, ABC):
         return (objects, found[1]) if y else objects
 
     def _seed(self) -> int:
-        """For everything that is drawn in a fit."""
+        """The seed of everything that is drawn in a fit."""
         return as_seed(self.random_state)
 
     def _checked(self, X: Any) -> Any:
-        """Rows to predict, which are like those of the fit."""
+        """Validated rows to predict."""
         check_is_fitted(self)
         if is_row_blocks(X):
             check_same_features(self, X)

@@ -419,10 +419,10 @@ default="gaussian"
             sample_weight = known.weight
         targets = Targets(self.outputs, noise, centred, self._start)
         family, start = targets.regression(known)
-        if self._goes_elsewhere(X):
+        if self._is_distributed(X):
             noise.check_rows(held=False)
-            survey = self._surveyed(X, y, sample_weight, classes=False)
-            return self._fitted_elsewhere(X, survey, family, deadline, monitor)
+            survey = self._summarised(X, y, sample_weight, classes=False)
+            return self._fit_distributed(X, survey, family, deadline, monitor)
         if not self._takes_several:
             check_one_target(y, _ALONE, "set outputs='independent', or leave it out")
         checks = {"y_numeric": True, "multi_output": self._takes_several}

@@ -38,7 +38,7 @@ _FLOATS = (np.float64, np.float32)
 
 @contextmanager
 def features_kept(estimator: Any) -> Iterator[None]:
-    """What validation notes of the features is taken back if a fit does not end.
+    """Restore the noted features if a fit does not end.
 
     So an estimator is as it was after an error or an interrupt.
     """
@@ -128,7 +128,7 @@ def _is_plain(array: Any, ndim: int) -> bool:
 
 
 def _remedy(estimator: Any, error: str) -> str | None:
-    """What scikit-learn says, and what to do."""
+    """scikit-learn's message, with a remedy."""
     if "could not convert string" in error:
         return (
             f"X or y holds text ({error}): encode it as numbers first, for "
@@ -168,7 +168,7 @@ def check_columns(X: AnyArray, announced: int | None) -> None:
 
 
 def check_candidates(value: Any) -> None:
-    """A word, a number, or an array of centres."""
+    """Check ``candidates``: a word, a number, or an array of centres."""
     if is_centres(value) or (isinstance(value, str) and value in {"auto", "all"}):
         return
     if isinstance(value, str):
@@ -253,7 +253,7 @@ def _is_object(item: Any) -> bool:
 
 
 def check_nothing_beside(y: Any, sample_weight: Any) -> None:
-    """Refuse what blocks have themselves."""
+    """Reject targets and weights beside blocks that bring their own."""
     if y is not None or sample_weight is not None:
         raise ValueError(
             "blocks of rows bring their targets and weights along: name their columns "
@@ -292,13 +292,13 @@ MOST_CLASSES = 500
 
 
 def check_multi_class(multi_class: Any) -> None:
-    """A name, or one with settings."""
+    """Check ``multi_class``: a name, or an object with settings."""
     if not isinstance(multi_class, Scheme | OneAgainstOne):
         check_choice("multi_class", multi_class, MULTI_CLASS)
 
 
 def check_several(classes: AnyArray, model: Any) -> None:
-    """At least two."""
+    """Reject a single class."""
     if len(classes) < 2:
         raise ValueError(
             f"y holds one class only, {classes.tolist()}: {type(model).__name__} "
@@ -317,7 +317,7 @@ def check_one_model(classes: AnyArray, multi_class: Any) -> None:
 
 
 def has_probabilities(model: Any) -> bool:
-    """Refuse them, in words, where classes are voted for."""
+    """Whether a classifier has probabilities; raise an error for votes."""
     if model.multi_class == OneAgainstOne("votes"):
         raise AttributeError(
             "votes are no probabilities: for predict_proba set multi_class to 'ovo', "
@@ -327,7 +327,7 @@ def has_probabilities(model: Any) -> bool:
 
 
 def check_class_weight(value: Any) -> None:
-    """A word, weights by label, or nothing."""
+    """Check ``class_weight``: "balanced", weights by label, or None."""
     named = isinstance(value, str) and value == "balanced"
     if not (value is None or named or isinstance(value, dict)):
         raise ValueError(
@@ -339,7 +339,7 @@ def check_class_weight(value: Any) -> None:
 def weighted_by_class(
     class_weight: Any, rows: TrainingRows, y: AnyArray, *, at_most_one: bool = False
 ) -> tuple[TrainingRows, AnyArray]:
-    """Rows of weights multiplied by that of their class; those of zero leave.
+    """Multiply weights by those of the classes; rows of weight zero are dropped.
 
     At most by one, if that is asked for: then by weights beside the largest of them.
     """

@@ -32,7 +32,7 @@ from relvec.typing import AnyArray, Array, Indices
 
 @dataclass(frozen=True, eq=False)
 class Learned:
-    """What was learned of the kernels; None where nothing was."""
+    """What was learned about the kernels; None where nothing was."""
 
     kernel: Kernel | None = None  # with length scales that all functions share
     weights: Array | None = None  # (kernels,) of a mixture
@@ -43,7 +43,7 @@ class Learned:
 
 @dataclass(frozen=True, eq=False)
 class PartitionSummary:
-    """How a fit by parts of the rows went."""
+    """Summary of a fit by parts of the rows."""
 
     size: int  # P, rows of a partition
     number: int  # of partitions
@@ -53,7 +53,7 @@ class PartitionSummary:
 
 @dataclass(frozen=True)
 class Beginning:
-    """What a fit begins with, for the functions of its dictionary."""
+    """Starting values for the functions of a dictionary."""
 
     precision: Array  # α, perhaps for each output: infinite if pruned, nan if not known
     weights: Array  # (outputs, n), zero if not known
@@ -62,10 +62,10 @@ class Beginning:
 
 
 class KnownFunctions(Protocol):
-    """What another fit may begin with."""
+    """A source of starting values for another fit."""
 
     def beginning(self, basis: Basis) -> Beginning:
-        """For the functions of a dictionary."""
+        """Starting values for the functions of a dictionary."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +89,7 @@ class FittedModel:
     noise_model: "FittedModel | None" = None  # of targets' variances, if these vary
 
     def __getstate__(self) -> dict[str, Any]:
-        # What is cached is made again.
+        # Cached values are computed again.
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def latent(self, X: AnyArray) -> tuple[Array, Array]:
@@ -108,7 +108,7 @@ class FittedModel:
 
     @cached_property
     def _stack(self) -> Stack:
-        """For rows that come one by one."""
+        """The functions as matrices, so that single rows are fast."""
         return Stack.of([self])
 
     def _moments(self, X: AnyArray, functions: Any) -> tuple[Array, Array]:
@@ -119,13 +119,13 @@ class FittedModel:
         return self.surroundings.joined(X, functions, *moments)
 
     def values(self, X: AnyArray | RowBlocks) -> Array:
-        """Targets by the mean of η alone, which takes less; of classes η itself."""
+        """Targets from the mean of η alone, which is faster; η itself for classes."""
         if is_row_blocks(X):
             return np.concatenate([self.values(block.X) for block in X])
         return self.family.response(self._means(np.asarray(X), self.offset))
 
     def predicted(self, X: AnyArray | RowBlocks) -> Array:
-        """The same in the shape that targets had."""
+        """The values in the shape that targets had."""
         values = self.values(X)
         return values if np.ndim(self.intercept) else values[:, 0]
 
@@ -140,13 +140,13 @@ class FittedModel:
         return np.concatenate(parts) if len(parts) > 1 else [*parts, linear(X)][0]
 
     def _functions(self, X: AnyArray) -> Iterator[tuple[slice, Any]]:
-        """Some rows at a time, and the functions there, sparse if they are compact."""
+        """Yield slices of rows and the functions there, sparse if they are compact."""
         evaluate = self.basis.sparse if self.basis.compact else self.basis
         for rows in blocks(len(X), max(len(self.basis), X.shape[1]), ROW_ENTRIES):
             yield rows, evaluate(X[rows])
 
     def predictive(self, X: AnyArray | RowBlocks) -> Any:
-        """The distribution of the targets of some rows, by the family."""
+        """The predictive distribution of the targets of some rows."""
         found = self.family.predictive(*latent_of(self, X))
         if self.noise_model is None:
             return found
@@ -171,7 +171,7 @@ class FittedModel:
         return drawn + ExcessVariance.joined(beyond).drawn(kernel, X, count, chance)
 
     def given(self, values: Array) -> Any:
-        """The distribution of targets for latent values (n_rows, outputs) known."""
+        """The distribution of targets given latent values (n_rows, outputs)."""
         return self.family.predictive(values, np.zeros_like(values))
 
     @property
@@ -191,7 +191,7 @@ class FittedModel:
 
     @property
     def outcome(self) -> str:
-        """The same in words, with what to do."""
+        """How the search ended in words, with a remedy."""
         learned = self.learned.length_scales is not None
         return in_words(self.status, self.kernels, learned=learned)
 
@@ -207,7 +207,7 @@ class FittedModel:
 
     @property
     def n_iter(self) -> int:
-        """Steps of the search."""
+        """Number of steps of the search."""
         return self.fit.n_iter
 
     @property
@@ -217,7 +217,7 @@ class FittedModel:
 
     @property
     def selects_columns(self) -> bool:
-        """Whether its functions are columns of X, and none is that of a kernel."""
+        """Whether its functions are columns of X, without a kernel."""
         return any(group.centres.ndim == 1 for group in self.basis.groups)
 
     @property
@@ -259,11 +259,11 @@ class FittedModel:
         return self.family.output_weights(self.posterior.mean)
 
     def start_for(self, key: Any) -> "FittedModel | None":
-        """What another fit may begin with: this, unless it is one of several models."""
+        """The model another fit starts from; None if a ``key`` names one of several."""
         return self if key is None else None
 
     def beginning(self, basis: Basis) -> Beginning:
-        """α and weights of the functions of a dictionary, as far as they are known."""
+        """α and weights of the functions of a dictionary, where they are known."""
         alpha = values_among(self.basis, self.fit.prior_precision, basis)
         if len(self.posterior.active):  # else there is nothing to go on with
             left = np.isnan(alpha) & self.pruned.among(basis)
@@ -274,7 +274,7 @@ class FittedModel:
         return Beginning(alpha, weights, self.labels, steps)
 
     def in_order(self) -> "FittedModel":
-        """With the functions of each kernel by their indices, as a user reads them."""
+        """Sort the functions of each kernel by their indices."""
         sizes = [len(group) for group in self.basis.groups]
         order = np.lexsort((self.indices, np.repeat(np.arange(len(sizes)), sizes)))
         if np.all(order[1:] > order[:-1]):
@@ -298,11 +298,11 @@ class FittedModel:
         )
 
     def ended_as(self, status: Status) -> "FittedModel":
-        """With another status."""
+        """The model with another status."""
         return replace(self, fit=replace(self.fit, status=status))
 
     def remarked(self, *remarks: str | None) -> "FittedModel":
-        """With more to tell."""
+        """The model with further remarks; None is skipped."""
         told = tuple(remark for remark in remarks if remark is not None)
         return replace(self, remarks=self.remarks + told)
 
@@ -322,9 +322,9 @@ def latent_of(model: Any, X: AnyArray | RowBlocks) -> tuple[Array, Array]:
 def leave_one_out(
     model: FittedModel, data: TrainingSet, *, columns_are_rows: bool = False
 ) -> LeaveOneOut:
-    """A fit as criteria see it.
+    """What leave-one-out criteria need of a fitted model.
 
-    Functions that are columns of X belong to no row, unless columns are rows.
+    Functions that are columns of X belong to no row unless ``columns_are_rows``.
     """
     basis, X = model.basis, data.table
     first = int(basis.bias)
@@ -337,7 +337,7 @@ def leave_one_out(
     return LeaveOneOut(
         y=data.targets,
         sample_weight=data.weight,
-        # Copies, since the model is not to keep what is computed on the way.
+        # Copies, so that the model does not keep cached intermediate results.
         likelihood=model.fit.likelihood.rescaled(1.0),
         functions=basis.sparse(X).toarray() if basis.compact else basis(X),
         posterior=replace(model.posterior.separated),
@@ -347,7 +347,7 @@ def leave_one_out(
 
 
 def equal_pairs(X: AnyArray, centres: AnyArray, first: int) -> tuple[Indices, Indices]:
-    """Indices of rows and of the functions, ``first`` on, that are centred on them."""
+    """Indices of rows and of the functions centred on them, numbered from ``first``."""
     centred: dict[bytes, list[int]] = {}
     for index, centre in enumerate(np.asarray(centres, dtype=X.dtype), start=first):
         centred.setdefault(centre.tobytes(), []).append(index)
@@ -372,7 +372,7 @@ _FURTHEST = 1.25
 
 
 def known_places(model: Any) -> AnyArray:
-    """Centres of a model, or of the constant alone the pivots about it."""
+    """Centres of a model; for a constant alone the pivots about it."""
     surroundings = getattr(model, "surroundings", None)
     if len(model.centres) or surroundings is None:
         return model.centres
@@ -380,7 +380,7 @@ def known_places(model: Any) -> AnyArray:
 
 
 def trial_rows(model: Any, count: int = 8, *, seed: int = 0) -> Array:
-    """So many rows (count, features) between the centres of a model and about them.
+    """Rows (count, features) between the centres of a model and near them.
 
     They are the same every time. A model of columns, or of the constant alone, has no
     centres: then rows are those of unit normal features.

@@ -45,7 +45,7 @@ from relvec.typing import AnyArray, Array, Indices
 
 @dataclass(frozen=True, eq=False)
 class AugmentedVariance:
-    """A process about a model, as far as rows have not determined it."""
+    """What a Gaussian process about a model adds to its predictive variance."""
 
     pivots: Group  # those that are not functions of the model, too
     by_pivots: Array  # (m, pivots) columns of T
@@ -57,7 +57,7 @@ class AugmentedVariance:
     mean_power: float = 1.0  # of ρ without noise, whose power is the share of it
 
     def turned(self, X: AnyArray, functions: Any) -> tuple[Array, Array]:
-        """z (N, m) over the root of k(x, x), and k(x, x), by functions of the model."""
+        """z/√k(x, x) (N, m) and k(x, x), from the functions of the model."""
         turned = np.zeros((len(X), len(self.determined)))
         if len(self.pivots):
             values = evaluated(self.pivots.kernel, X, self.pivots.centres)
@@ -77,7 +77,7 @@ class AugmentedVariance:
         return np.clip(1 - explained, 0.0, 1.0)
 
     def left_without_noise(self, turned: Array) -> Array:
-        """The same if targets had none (N,)."""
+        """ρ (N,) as if targets had no noise."""
         return np.clip(1 - turned**2 @ (1 / self.determined), 0.0, 1.0)
 
     def joined(
@@ -89,7 +89,7 @@ class AugmentedVariance:
     def moments(
         self, turned: Array, prior: Array, mean: Array, variance: Array
     ) -> tuple[Array, Array]:
-        """The same of rows whose z and k(x, x) are known."""
+        """Moments for rows whose z and k(x, x) are given."""
         wanted = (prior * self.left(turned) ** self.power)[:, None] * self.amplitude
         if self.mean is not None:
             share = self.left_without_noise(turned) ** self.mean_power
@@ -114,7 +114,7 @@ _NEGLIGIBLE_SHARE = 1e-8  # of a row's variance, that is too little for another 
 
 @dataclass(frozen=True, eq=False)
 class ExcessVariance:
-    """What error bars of some rows gain."""
+    """Mean and variance that the process adds at some rows."""
 
     turned: Array  # (N, m) z over the root of k(x, x)
     shift: Array  # (N, K) of the mean
@@ -129,7 +129,7 @@ class ExcessVariance:
         mean: Array,
         variance: Array,
     ) -> "ExcessVariance":
-        """What error bars gain at rows whose moments by the model alone are given."""
+        """Excess at rows whose moments by the model alone are given."""
         turned, prior = found.turned(X, functions)
         moved, widened = found.moments(turned, prior, mean, variance)
         excess = widened - variance
@@ -188,7 +188,7 @@ class _Correlation:
         return np.maximum(1 - explained, np.finfo(float).eps)
 
     def drawn(self, count: int, chance: np.random.Generator) -> Array:
-        """Numbers of unit variance (n, count)."""
+        """Draw correlated numbers of unit variance (n, count)."""
         rows = np.arange(len(self.X))[:, None]
         pivots = Pivots.none(self, rows).greedy(rows, _MOST_PIVOTS, _NEGLIGIBLE_SHARE)
         features = pivots.features(rows)
@@ -199,7 +199,7 @@ class _Correlation:
 
 @dataclass(frozen=True, eq=False)
 class Pruned:
-    """Functions that were in a model at first and have left it.
+    """Functions that a top-down search has removed from a model.
 
     Of their centres only eight bytes each are kept, so that a model stays small.
     """
@@ -209,7 +209,7 @@ class Pruned:
 
     @classmethod
     def of(cls, candidates: Basis, active: Indices) -> "Pruned":
-        """All candidates but the active ones."""
+        """Record all candidates except the active ones."""
         kernels = tuple(group.kernel for group in candidates.groups)
         left = np.delete(np.arange(len(candidates)), active)
         keys = _keys(candidates)
@@ -245,14 +245,14 @@ def values_among(earlier: Basis, values: Array, basis: Basis) -> Array:
 
 
 def function_keys(basis: Basis) -> list[Any]:
-    """Something to compare kernel functions by, the constant left out."""
+    """Keys by which kernel functions are compared, without the constant."""
     return _keys(basis)[basis.bias :]
 
 
 def evaluated_once(
     each: Sequence[tuple[Functions, ...]],
 ) -> tuple[tuple[Functions, ...], list[Indices]]:
-    """Functions of several models, none of them twice; where those of each are."""
+    """Functions of several models without duplicates, and the places of each."""
     pools: list[_Pool] = []
     found = [list(_pooled(groups, pools)) for groups in each]
     starts = np.cumsum([0, *(len(pool.places) for pool in pools)])
@@ -283,13 +283,13 @@ class _Pool:
     places: dict[Any, int]  # of functions, by what tells them apart
 
     def takes(self, group: Functions) -> bool:
-        """Whether it can be one with those here."""
+        """Whether a group has the same kernel as this pool."""
         first = self.groups[0]
         plain = isinstance(group, Group) and isinstance(first, Group)
         return plain and group.kernel == first.kernel
 
     def added(self, group: Functions) -> Indices:
-        """Places of its functions."""
+        """Add the functions of a group and return their places."""
         keys = _keys(Basis((group,), bias=False))
         new = [number for number, key in enumerate(keys) if key not in self.places]
         self.groups.append(group.subset(np.array(new, dtype=np.intp)))
@@ -299,7 +299,7 @@ class _Pool:
 
     @property
     def functions(self) -> Functions:
-        """All as one."""
+        """All functions of the pool as one group."""
         if len(self.groups) == 1:
             return self.groups[0]
         centres = np.concatenate([group.centres for group in self.groups])
@@ -310,7 +310,7 @@ _CONSTANT = "constant"
 
 
 def _keys(basis: Basis) -> list[Any]:
-    """Something to compare functions by."""
+    """Keys by which functions are compared."""
     keys: list[Any] = [_CONSTANT] if basis.bias else []
     for number, group in enumerate(basis.groups):
         told_apart = group.centres
@@ -321,7 +321,7 @@ def _keys(basis: Basis) -> list[Any]:
 
 
 def _short(key: Any) -> Any:
-    """The same in few bytes, if it outlives the objects that it tells apart."""
+    """Hash a key to eight bytes; None for keys that are places of objects."""
     if key == _CONSTANT:
         return key
     number, centre = key

@@ -68,14 +68,13 @@ from relvec.modelling.training_rows import TrainingRows, TrainingSet
 from relvec.parameters import as_floats, as_weights, check_noise_variances
 from relvec.typing import AnyArray, Array
 
-# Between the largest and the smallest standard deviation: the squares of weights then
-# have as many digits as any.
+# Largest ratio of two standard deviations; the squares of weights keep their digits.
 _MOST_APART = 1e6
 
 
 @dataclass(frozen=True)
 class KnownNoise:
-    """What rows weigh beside each other, and their noise."""
+    """Noise of known standard deviations, and the row weights that express it."""
 
     weight: Array  # (N,)
     noise_variance: float  # c, of a row of relative precision one
@@ -85,7 +84,7 @@ class KnownNoise:
 
     @classmethod
     def of(cls, y_std: Any, sample_weight: Any) -> "KnownNoise":
-        """From what a user has given; rows of weight zero stay absent."""
+        """Check and convert ``y_std``; rows of weight zero stay absent."""
         std = as_floats("y_std", y_std, 1)
         if not np.all(std > 0):
             raise ValueError(
@@ -114,9 +113,9 @@ class KnownNoise:
         )
 
     def fitted(self, fit: Fit, spec: Specification, data: TrainingSet) -> FittedModel:
-        """The model of rows that were given these weights.
+        """Fit the model of rows that have these weights.
 
-        The noise of new rows is taken to be as that of those on average.
+        The noise of new rows is the average over the training rows.
         """
         data = replace(data, density_shift=self.density_shift)
         model = self._described(fit(spec, data), spec, data)
@@ -129,7 +128,7 @@ class KnownNoise:
     def _described(
         self, model: FittedModel, spec: Specification, data: TrainingSet
     ) -> FittedModel:
-        """The model with what rows left out say of it.
+        """Add the calibration by rows left out.
 
         A row is one observation of its own noise, not c/s² of them.
         """
@@ -142,9 +141,9 @@ class KnownNoise:
         return described(model, replace(left_out, noise=noise))
 
 
-_MOST_TURNS = 8  # of which it takes three or four
-# Nats for each observation: a turn that gains less was the last. More are between
-# models that are as good as each other, since which functions there are can jump.
+_MOST_TURNS = 8  # usually three or four suffice
+# Nats per observation: the loop ends when a turn gains less. Further turns would only
+# jump between equally good sets of functions.
 _LEAST_GAIN_OF_A_TURN = 0.01
 _ENDED = (Status.MAX_SECONDS, Status.STOPPED)
 
@@ -157,7 +156,7 @@ def fit_reweighted(
     start: FittedModel | None = None,
     monitor: Monitor = silent,
 ) -> FittedModel:
-    """The model of targets with Student's noise, by what fits one of Gaussian noise."""
+    """Fit targets with Student-t noise by repeated fits with Gaussian noise."""
     assert isinstance(data.likelihood, StudentT)
     nothing = np.zeros_like(data.targets)
     bound = data.likelihood.lower_bound(data.targets, nothing, nothing)
@@ -177,13 +176,13 @@ def fit_reweighted(
 
 
 def _as_it_is(model: FittedModel, spec: Specification, noise: StudentT) -> FittedModel:
-    """A model of Gaussian noise as one of the noise that this has bounded."""
+    """Replace the Gaussian bound of a model by the Student-t noise itself."""
     fit = replace(model.fit, likelihood=noise)
     return replace(model, fit=fit, family=spec.family.fitted(noise, np.inf))
 
 
 def _weighted(data: TrainingSet, bound: ScaleMixture) -> TrainingSet:
-    """Rows of which those that are far off count for little, with Gaussian noise."""
+    """Training set with Gaussian noise in which outlying rows have small weights."""
     noise = bound.bounded
     _, mean = bound.relative_scales(data.weight)
     shift = bound.log_normaliser(data.weight) / float(data.weight.sum())
@@ -204,7 +203,7 @@ def _weights(data: TrainingSet, bound: ScaleMixture) -> Array:
 def _agreed(
     model: FittedModel, spec: Specification, data: TrainingSet, bound: ScaleMixture
 ) -> ScaleMixture:
-    """The bound that the functions of a model ask for."""
+    """Iterate precisions, noise and weights for the functions of a model."""
     noise = bound.bounded.with_parameters(model.fit.likelihood.log_parameters)
     with single_threaded():
         problem = problem_of(model, spec, data)
@@ -213,8 +212,8 @@ def _agreed(
 
 _MOST_ROUNDS = 4
 _LEAST_GAIN_OF_A_ROUND = 1.0  # nats of all rows: less is no evidence for anything
-# Nats that a function of the noise has to be worth: with none, on 200 rows of constant
-# noise, up to 17 of them cost 0.16 nats of each new row.
+# Nats that a function of the noise model has to gain: without this penalty, up to 17
+# functions on 200 rows of constant noise cost 0.16 nats per new row.
 _PRICE = 3.0
 _LEAST_SHARE = 1e-6  # of the mean variance, that the noise of a row has
 _MOST_STEPS, _SAME = 100, 1e-9  # of a factor that is one in the end
@@ -228,7 +227,7 @@ def fit_varying_noise(
     start: FittedModel | None = None,
     monitor: Monitor = silent,
 ) -> FittedModel:
-    """The model of the mean with that of its noise, or with constant noise.
+    """Fit the mean with a model of its noise, or with constant noise.
 
     Each is fitted by ``fit``, which may learn their kernels.
     """
@@ -250,19 +249,19 @@ def fit_varying_noise(
 
 @dataclass(frozen=True, eq=False)
 class _Round:
-    """Both models, and rows as these predict them without themselves."""
+    """Models of mean and noise, and their predictions of rows left out."""
 
     mean: FittedModel
     noise: FittedModel | None
-    variance: Array  # (N,) s², that the mean was fitted with
+    variance: Array  # (N,) s², the noise that the mean was fitted with
     error: Array  # (N,) of rows left out
     spread: Array  # (N,) variance of the function there
-    worth: float  # log density of all rows left out, less the price of functions
+    worth: float  # log density of all rows left out, less the penalty of functions
 
 
 @dataclass(frozen=True, eq=False)
 class _Rounds:
-    """What all rounds have in common."""
+    """Data and settings that all rounds share."""
 
     fit: Fit
     spec: Specification
@@ -271,7 +270,7 @@ class _Rounds:
     monitor: Monitor
 
     def begun(self) -> _Round:
-        """With constant noise."""
+        """The round before the first: constant noise."""
         family = self.constant.family
         assert isinstance(family, Regression)
         variance = np.full(len(self.data), float(family.noise_variance))
@@ -280,7 +279,7 @@ class _Rounds:
         return _Round(self.constant, None, variance, error, spread, worth)
 
     def after(self, last: _Round) -> _Round:
-        """One round more."""
+        """Fit the noise, then the mean, once more."""
         noise, levels = self._noise(last)
         variance = noise.values(self.data.table)[:, 0]
         variance = np.maximum(variance, _LEAST_SHARE * self._average(variance))
@@ -293,7 +292,7 @@ class _Rounds:
         return _Round(mean, noise, factor * variance, error, spread, worth)
 
     def described(self, found: _Round) -> FittedModel:
-        """The model of the mean, which knows of its noise."""
+        """The model of the mean with the noise model attached."""
         assert found.noise is not None
         noise = found.noise.values(self.data.table)[:, 0]
         freedom = self.constant.family.degrees_of_freedom  # type: ignore[attr-defined]
@@ -315,7 +314,7 @@ class _Rounds:
         )
 
     def _noise(self, last: _Round) -> tuple[FittedModel, Array]:
-        """The model of the noise, and what it says of rows left out."""
+        """Fit the noise, and predict its variance for rows left out."""
         # E[ε²] of an error that is noise and function: the E step of EM.
         share = last.variance / (last.variance + last.spread)
         squares = share**2 * last.error**2 + share * last.spread
@@ -327,7 +326,7 @@ class _Rounds:
         return model, family.response(seen.without_rows[0] + data.offset)[:, 0]
 
     def _mean(self, variance: Array) -> FittedModel:
-        """That of rows with this noise."""
+        """The round of a mean that was fitted with this noise."""
         common, rows = self._common(variance), self.data.rows
         known = Gaussian.known(common)
         rows = replace(rows, weight=rows.weight * common / variance)
@@ -337,11 +336,11 @@ class _Rounds:
         return self.fit(spec, data, monitor=self.monitor)
 
     def _common(self, variance: Array) -> float:
-        """c, with which weights add up to as many rows as there are."""
+        """The variance c with which weights add up to the number of rows."""
         return 1 / self._average(1 / variance)
 
     def _left_out(self, model: FittedModel, variance: Array) -> tuple[Array, Array]:
-        """Errors of rows by the others, and variances of the function there.
+        """Errors of rows left out, and variances of the function there.
 
         A row is one observation of its own noise, not c/s² of them.
         """
@@ -370,7 +369,7 @@ class _Rounds:
         return float(np.average(values, weights=self.data.weight))
 
 
-# Noise that rows have each for itself: its models are made of several fits.
+# Noise that differs between rows; such models take several fits.
 _OF_ROWS: dict[str, Callable[..., FittedModel]] = {
     "heteroscedastic": fit_varying_noise,
     "student-t": fit_reweighted,
@@ -379,7 +378,7 @@ _OF_ROWS: dict[str, Callable[..., FittedModel]] = {
 
 @dataclass(frozen=True)
 class NoiseModel:
-    """A kind of noise, its variance if that is known, and what is beside both."""
+    """A kind of noise and its variance, and the settings they must agree with."""
 
     kind: Any
     variance: Any
@@ -393,11 +392,11 @@ class NoiseModel:
 
     @property
     def gaussian(self) -> bool:
-        """Whether it is that of the papers."""
+        """Whether the noise is Gaussian with one variance."""
         return self.name == "gaussian"
 
     def check(self) -> None:
-        """Refuse what is no kind of noise, and what it cannot do."""
+        """Reject unknown kinds of noise, and settings that exclude each other."""
         check_noise(self.kind)
         check_noise_variances(self.variance)
         known = f"noise_variance={self.variance!r} is known"
@@ -426,12 +425,12 @@ class NoiseModel:
         return not isinstance(self.variance, str)
 
     def check_rows(self, *, held: bool) -> None:
-        """Refuse rows that would have to be read again and again, if they are not."""
+        """Reject streamed rows if this noise model needs several passes."""
         if not held and self.name in _OF_ROWS:
             raise self._at_once(f"noise={self.kind!r}")
 
     def known(self, y_std: Any, X: Any, y: Any, sample_weight: Any) -> KnownNoise:
-        """That of each row, unless it is at odds with what else was given."""
+        """The known noise of each row, or an error if it contradicts other settings."""
         check_noise_settings(self.solver, "y_std is known")
         if self._known:
             raise ValueError(
@@ -466,12 +465,12 @@ class NoiseModel:
         return regression_family(self.kind, variance, centred, initial)
 
     def alike(self, start: FittedModel | None) -> FittedModel | None:
-        """An earlier model, unless its weights are those of something else."""
+        """The earlier model if it has this kind of noise; otherwise None."""
         wanted = type(regression_family(self.kind, "estimate", True))
         return start if start is not None and type(start.family) is wanted else None
 
     def fitting(self, fit: Fit) -> Fit:
-        """What fits models of this noise, by what fits those of Gaussian noise."""
+        """A fit function for this noise, from a fit function for Gaussian noise."""
         wrapped = _OF_ROWS.get(self.name)
         return fit if wrapped is None else partial(wrapped, fit)
 
@@ -488,7 +487,7 @@ OUTPUTS = ("shared", "independent")
 
 @dataclass(frozen=True)
 class Targets:
-    """What is known of real targets before they are seen."""
+    """How one or several real targets are modelled."""
 
     outputs: str  # one of the above
     noise: NoiseModel  # its variance "estimate", a number, or one for each output
@@ -496,7 +495,7 @@ class Targets:
     start: Callable[..., FittedModel | None]  # of an output, or of all together
 
     def regression(self, known: KnownNoise | None) -> tuple[Any, FittedModel | None]:
-        """The family of one target, and the earlier model that a fit begins with."""
+        """The family of one target, and the earlier model that a fit starts from."""
         start = self._alike(())
         variance = self.noise.variance if known is None else known.noise_variance
         return self.noise.family(variance, start, centred=self.centred), start
@@ -544,7 +543,7 @@ class Targets:
 
 
 def has_prior(solver: Solver) -> bool:
-    """Over precisions or the noise, and not in units of the latter."""
+    """Whether a solver has hyperpriors on precisions or the noise."""
     prior = solver.prior
     told = prior.a or prior.b or prior.c or prior.d
     return bool(told) or solver.integrates_noise

@@ -44,7 +44,7 @@ _SHOWN = 5  # models named in a message
 
 @dataclass(frozen=True, eq=False)
 class SeveralModels(ABC):
-    """What models say together.
+    """Several fitted models as one.
 
     The first axis of weights and precisions is that of the models; where one does not
     use a function, its weight is zero and its precision infinite.
@@ -53,7 +53,7 @@ class SeveralModels(ABC):
     models: tuple[FittedModel, ...]
     first_kernels: tuple[int, ...]  # of every model, in the list of all kernels
     remarks: tuple[str, ...] = ()  # what a user should be told besides the status
-    noun: ClassVar[str]  # what each of them is
+    noun: ClassVar[str]  # what one of the models is called
 
     @property
     @abstractmethod
@@ -61,7 +61,7 @@ class SeveralModels(ABC):
         """What each model is known by."""
 
     def __getstate__(self) -> dict[str, Any]:
-        # What is cached is made again; skops could not write its keys.
+        # Cached values are computed again; skops could not write their keys.
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def latent(self, X: AnyArray) -> tuple[Array, Array]:
@@ -73,7 +73,7 @@ class SeveralModels(ABC):
         return Stack.of(self.models)
 
     def drawn(self, X: AnyArray, count: int, chance: np.random.Generator) -> Array:
-        """Functions of every model, (count, n_rows, n_models), by themselves."""
+        """Functions drawn independently for every model, (count, n_rows, n_models)."""
         return np.concatenate([one.drawn(X, count, chance) for one in self.models], -1)
 
     @property
@@ -82,7 +82,7 @@ class SeveralModels(ABC):
 
     @property
     def selects_columns(self) -> bool:
-        """Whether the functions of each are columns of X."""
+        """Whether the functions of every model are columns of X."""
         return self.models[0].selects_columns
 
     @property
@@ -91,27 +91,27 @@ class SeveralModels(ABC):
         return tuple(kernel for one in self.models for kernel in one.kernels)
 
     def in_order(self) -> Self:
-        """With the functions of every model by their indices, as those of all are."""
+        """Sort the functions of every model by their indices."""
         return replace(self, models=tuple(one.in_order() for one in self.models))
 
     def remarked(self, *remarks: str | None) -> Self:
-        """With more to tell."""
+        """The model with further remarks; None is skipped."""
         told = tuple(remark for remark in remarks if remark is not None)
         return replace(self, remarks=self.remarks + told)
 
     @property
     def status(self) -> Status:
-        """The worst, which comes last in the list of all."""
+        """The worst status, which comes last in the enumeration."""
         return max((one.status for one in self.models), key=list(Status).index)
 
     @property
     def calibration(self) -> Calibration | None:
-        """What rows left out say of all of them; None if some do not know."""
+        """Calibration of all models together; None if some have none."""
         return Calibration.of_models([one.calibration for one in self.models])
 
     @property
     def outcome(self) -> str:
-        """Which models ended worst, and what that means, unless all converged."""
+        """Which models ended worst, and what to do about it."""
         if self.status is Status.CONVERGED:
             return self.status.value
         named = zip(self.keys, self.models, strict=True)
@@ -164,7 +164,7 @@ class SeveralModels(ABC):
 
     @cached_property
     def _keys(self) -> list[list[Any]]:
-        """What tells the functions of every model apart."""
+        """Keys by which the functions of every model are compared."""
         return [
             [(first, key) for key in function_keys(one.basis)]
             for one, first in zip(self.models, self.first_kernels, strict=True)
@@ -172,7 +172,7 @@ class SeveralModels(ABC):
 
     @cached_property
     def _names(self) -> Indices:
-        """(functions, 4) kernels, rows, models and places."""
+        """Kernel, row, model and place of every function (functions, 4)."""
         names = list(self._functions.values())
         return np.array(names, dtype=np.intp).reshape(-1, 4)
 
@@ -198,7 +198,7 @@ class SeveralModels(ABC):
 
     @property
     def learned(self) -> Learned:
-        """What the features mean to all models, where kernels were learned.
+        """Length scales and feature relevance of all models, if kernels were learned.
 
         Or the one kernel that all have, if it was learned before them.
         """
@@ -214,11 +214,11 @@ class SeveralModels(ABC):
 
     @property
     def partition(self) -> None:
-        """Each model has its own way to go by parts."""
+        """None: every model has a summary of its own."""
         return None
 
     def _by_model(self, parts: list[Array], rest: float) -> Array:
-        """Values of every model's functions among those of all."""
+        """Spread the values of each model over the functions of all models."""
         column = {key: place for place, key in enumerate(self._functions)}
         values = np.full((len(parts), len(column)), rest)
         for row, part, keys in zip(values, parts, self._keys, strict=True):
@@ -279,7 +279,7 @@ class OneAgainstOne(Parametric):
 
 
 class Coupling(Protocol):
-    """Several classes, decided by models of two each."""
+    """How binary models decide between several classes."""
 
     @property
     def labels(self) -> AnyArray:
@@ -287,13 +287,13 @@ class Coupling(Protocol):
 
     @property
     def keys(self) -> list[Any]:
-        """What each binary model decides on: a class, or a pair of classes."""
+        """The class, or pair of classes, that each binary model decides on."""
 
     def binary(self, classes: Indices, number: int) -> tuple[Indices, Indices]:
-        """The rows of a binary model, by the classes of all, and their two classes."""
+        """Rows of one binary model and their two classes, from the classes of all."""
 
     def predictive(self, odds: Array) -> ClassDistribution | ClassVotes:
-        """What log odds of every model (N, models) say of the classes."""
+        """The distribution of classes from the log odds (N, models) of all models."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -305,7 +305,7 @@ class Rest:
     @property
     def keys(self) -> list[Any]:
         labels = self.labels.tolist()
-        # Of two classes the first is the rest of the second.
+        # With two classes, one model decides.
         return labels if len(labels) > 2 else labels[1:]
 
     def binary(self, classes: Indices, number: int) -> tuple[Indices, Indices]:
@@ -438,7 +438,7 @@ def fit_pairwise(
 
 @dataclass(frozen=True, eq=False)
 class PairwiseModel(SeveralModels):
-    """Binary models as one."""
+    """Binary models of classes or pairs of classes as one classifier."""
 
     coupling: Coupling = field(kw_only=True)
     noun: ClassVar[str] = "classifier"
@@ -452,7 +452,7 @@ class PairwiseModel(SeveralModels):
         return self._coupled(*latent_of(self, X))
 
     def given(self, values: Array) -> ClassDistribution | ClassVotes:
-        """The distribution of classes where outputs (n_rows, n_models) are known."""
+        """The distribution of classes given outputs (n_rows, n_models)."""
         return self._coupled(values, np.zeros_like(values))
 
     def _coupled(self, mean: Array, variance: Array) -> ClassDistribution | ClassVotes:
@@ -485,7 +485,7 @@ def fit_independent(
     starts: list[FittedModel | None],
     monitor: Monitor = silent,
 ) -> "IndependentModel":
-    """A model for each column of y (N, K), by a family each and perhaps from another.
+    """Fit a model to each column of y (N, K), each with a family of its own.
 
     Each has an equal share of the time that is left.
     """
@@ -505,7 +505,7 @@ def fit_independent(
 
 @dataclass(frozen=True, eq=False)
 class IndependentModel(SeveralModels):
-    """A model for each output."""
+    """Models of several outputs, one each."""
 
     noun: ClassVar[str] = "output"
 
@@ -515,7 +515,7 @@ class IndependentModel(SeveralModels):
 
     @property
     def labels(self) -> None:
-        """Outputs are no classes."""
+        """None: outputs are not classes."""
         return None
 
     @property
@@ -541,7 +541,7 @@ class IndependentModel(SeveralModels):
         return SideBySide(tuple(one.predictive(X) for one in self.models))
 
     def given(self, values: Array) -> "SideBySide":
-        """The distribution of targets where latent values (n_rows, K) are known."""
+        """The distribution of targets given latent values (n_rows, K)."""
         parts = zip(self.models, values.T, strict=True)
         return SideBySide(tuple(one.given(part[:, None]) for one, part in parts))
 
@@ -559,15 +559,15 @@ class SideBySide:
 
     @property
     def mean(self) -> Array:
-        """(n_rows, K)."""
+        """Means (n_rows, K)."""
         return np.column_stack([one.mean for one in self.each])
 
     @property
     def std(self) -> Array:
-        """(n_rows, K) of the targets, noise included."""
+        """Standard deviations (n_rows, K) of the targets, noise included."""
         return np.column_stack([one.std for one in self.each])
 
     def interval(self, coverage: float) -> tuple[Array, Array]:
-        """Bounds (n_rows, K) between which targets lie with this probability."""
+        """Bounds (n_rows, K) that hold the targets with probability ``coverage``."""
         lower, upper = zip(*(one.interval(coverage) for one in self.each), strict=True)
         return np.column_stack(lower), np.column_stack(upper)

@@ -14,7 +14,7 @@ from relvec.modelling.monitor import logger
 from relvec.modelling.training_rows import TrainingRows
 from relvec.typing import AnyArray, Indices
 
-# Where all products are asked for and do not fit, time grows with the square of these.
+# If all products are needed and do not fit, time grows with this number squared.
 _FEWER_CANDIDATES = 2000
 # Matrices of the size of all pairs of functions, and of all rows and functions, that a
 # top-down solver holds at a time.
@@ -22,11 +22,11 @@ _SQUARES, _COLUMNS = 6, 3
 
 
 class Centres(Protocol):
-    """Where functions may sit."""
+    """Where basis functions are centred."""
 
     @property
     def adjustable(self) -> bool:
-        """Whether fewer of them will do where memory is short."""
+        """Whether fewer centres may be used if memory is short."""
 
     @property
     def are_rows(self) -> bool:
@@ -42,7 +42,7 @@ class Centres(Protocol):
 
 @dataclass(frozen=True)
 class AtRows:
-    """On the rows drawn; of equal ones the first stands for all."""
+    """Centres on the rows drawn, without duplicates."""
 
     adjustable: bool = True
     are_rows = True
@@ -60,7 +60,7 @@ AT_ROWS = AtRows()
 
 @dataclass(frozen=True, eq=False)
 class OnRows:
-    """On these rows, which need not be among those that are fitted."""
+    """Centres on these rows, which need not be among the rows fitted."""
 
     rows: AnyArray
     indices: Indices
@@ -74,7 +74,7 @@ class OnRows:
 
 @dataclass(frozen=True, eq=False)
 class Given:
-    """On these points."""
+    """Centres on points that the user gave."""
 
     centres: AnyArray
     adjustable = False
@@ -107,7 +107,7 @@ class InColumns:
 
 @dataclass(frozen=True)
 class Candidates:
-    """A dictionary and what its kernel functions are called."""
+    """A dictionary, and the row and kernel of each function."""
 
     basis: Basis
     # Of all functions but the constant.
@@ -179,7 +179,7 @@ def held(
 def _affordable(
     candidates: Candidates, dictionary: Dictionary, *, adjustable: bool
 ) -> Candidates:
-    """As many as the budget holds, if it is for us to choose them; or refuse."""
+    """As many candidates as fit into the budget, or an error if they are fixed."""
     n_kernels = len(dictionary.basis.groups)
     affordable = min(_FEWER_CANDIDATES, dictionary.most_functions - 1) // n_kernels
     if affordable < 1 or not adjustable:
@@ -193,7 +193,7 @@ def _affordable(
 
 
 def _check_all_at_once(solver: str, dictionary: Dictionary) -> None:
-    """Refuse what a solver that begins with all functions could not hold."""
+    """Reject problems too large for a solver that starts with all functions."""
     n_rows, n_basis = dictionary.shape
     if not dictionary.budget.holds(n_basis * (_SQUARES * n_basis + _COLUMNS * n_rows)):
         raise ValueError(
@@ -214,7 +214,7 @@ def _first_of_equals(rows: AnyArray) -> Indices:
 
 
 def _first_of_equal_objects(rows: AnyArray) -> Indices:
-    """Objects that can be hashed are compared; others are all taken as different."""
+    """Compare objects that can be hashed; take all others as different."""
     seen: dict[Any, int] = {}
     for number, row in enumerate(rows):
         try:
@@ -230,7 +230,7 @@ _NO_LIMITS = Limits()
 
 @dataclass(frozen=True)
 class Specification:
-    """A model but for its data."""
+    """All choices that define a fit, except the data."""
 
     kernels: tuple[Kernel, ...]
     family: Family
@@ -246,14 +246,14 @@ class Specification:
 
     @property
     def deadline(self) -> Deadline:
-        """When a fit has to be over."""
+        """When the fit has to end."""
         return self.limits.deadline
 
     def until(self, deadline: Deadline) -> "Specification":
-        """The same in other time."""
+        """The specification with another deadline."""
         return replace(self, limits=replace(self.limits, deadline=deadline))
 
     def within(self, steps: int) -> "Specification":
-        """The same in no more than so many steps, if these are fewer."""
+        """The specification with at most ``steps`` steps."""
         most = min(steps, self.limits.max_iter)
         return replace(self, limits=replace(self.limits, max_iter=most))

@@ -30,14 +30,14 @@ _RESOLUTION = 2.0**-30
 
 @dataclass(frozen=True)
 class RowOrder:
-    """Rows one after the other, and which of them differ from the one before."""
+    """An order of rows, and which rows differ from the one before."""
 
     indices: Indices
     fresh: AnyArray
 
     @classmethod
     def given(cls, n_rows: int) -> "RowOrder":
-        """As they come, before anything is known of them."""
+        """The order in which rows are given."""
         indices = np.arange(n_rows)
         return cls(indices, indices == 0)
 
@@ -116,7 +116,7 @@ class Features:
     names: tuple[str, ...] | None = None
 
     def checked(self, X: AnyArray) -> AnyArray:
-        """Rows with these columns; or refuse."""
+        """Return X as an array with these columns, or raise an error."""
         X = np.asarray(X)
         if X.ndim != 2 or X.shape[1] != self.number:
             raise ValueError(
@@ -168,7 +168,7 @@ class RunningMoments:
         )
 
     def check_span(self) -> None:
-        """Refuse values that differ by so little that the squares of it vanish."""
+        """Reject values whose squared differences underflow."""
         span = self.largest - self.least
         if 0 < span < _SMALLEST_SPAN:
             raise ValueError(
@@ -179,7 +179,7 @@ class RunningMoments:
 
 @dataclass(frozen=True)
 class Sample:
-    """At most so many rows, drawn by chance and in memory."""
+    """A random sample of rows, held in memory."""
 
     size: int  # asked for
     indices: Indices  # among the rows that count
@@ -205,7 +205,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class TrainingRows:
-    """Rows of positive weight, and what one look at all of them tells."""
+    """Rows of positive weight, with a sample and moments from one pass."""
 
     rows: Rows
     indices: Indices  # among all rows that were given
@@ -236,11 +236,11 @@ class TrainingRows:
 
     @property
     def of_objects(self) -> bool:
-        """Whether they are anything but numbers."""
+        """Whether rows hold objects instead of numbers."""
         return self.sample.rows.dtype == object
 
     def drawn(self, count: int) -> Indices:
-        """At most so many rows that are in memory, by chance, in their order."""
+        """Indices of at most ``count`` random rows in memory, ascending."""
         known = np.arange(len(self)) if self.in_memory else self.sample.indices
         if len(known) == 0:
             raise ValueError(
@@ -250,7 +250,7 @@ class TrainingRows:
         return known[_drawn(len(known), count, self.seed)]
 
     def subset(self, chosen: Indices) -> "TrainingRows":
-        """Some of the rows (ascending) by themselves, with a sample of their own."""
+        """Some of the rows (ascending), with a sample of their own."""
         if len(chosen) == len(self):
             return self
         if self.in_memory:
@@ -261,7 +261,7 @@ class TrainingRows:
         return replace(self._weighted(chosen), rows=rows, sample=sample)
 
     def loaded(self, chosen: Indices) -> "TrainingRows":
-        """The same of rows that are in memory, so that none is read again."""
+        """A subset of rows that are in memory already; none is read again."""
         if self.in_memory:
             return self.subset(chosen)
         return self._held(chosen, self.sample.at(chosen))
@@ -278,7 +278,7 @@ class TrainingRows:
         return replace(part, rows=Rows.of(X), sample=sample, in_memory=True)
 
     def _weighted(self, chosen: Indices) -> "TrainingRows":
-        """With the indices and weights of some rows, not yet with the rows."""
+        """Replace indices and weights by those of some rows, but not the rows."""
         indices, weight = self.indices[chosen], self.weight[chosen]
         return replace(self, indices=indices, weight=weight, spread=None)
 
@@ -345,7 +345,7 @@ def _counted(
 def in_blocks(
     blocks: RowBlocks, n_drawn: int, seed: int, *, room: float = 0.0
 ) -> tuple[TrainingRows, AnyArray]:
-    """One pass over a source, of which targets, weights and drawn rows stay.
+    """Read a source once; keep targets, weights and a sample of rows.
 
     Rows of no more than ``room`` bytes are kept, as if they had come in an array.
     """
@@ -362,7 +362,7 @@ def in_blocks(
 
 
 class _Gathered:
-    """What a pass over blocks has collected."""
+    """Collects targets, weights and a sample in a pass over blocks."""
 
     def __init__(self, n_drawn: int, seed: int, room: float) -> None:
         self.n_drawn = n_drawn
@@ -390,12 +390,12 @@ class _Gathered:
         self._draw(counted)
 
     def _keep(self, X: AnyArray) -> None:
-        """Beside the others, as long as all of them have room."""
+        """Keep a copy of the rows while all of them fit into memory."""
         self.room -= _COPIES * X.nbytes
         self.kept = [*self.kept, X.copy()] if self.room >= 0 else []
 
     def _draw(self, X: AnyArray) -> None:
-        """Keep the rows with the smallest random numbers, whatever the blocks are."""
+        """Keep the rows with the smallest random numbers, however blocks are cut."""
         keys = self.generator.random(len(X))
         places = self.counted + np.arange(len(X))
         self.counted += len(X)
@@ -436,7 +436,7 @@ class _Gathered:
     def _held(
         self, X: AnyArray, features: Features, y: AnyArray, weight: Array
     ) -> tuple[TrainingRows, AnyArray]:
-        """All rows, none of which has to be read again."""
+        """Rows in memory; the source is not read again."""
         present = np.flatnonzero(weight)
         given = X, y[present], weight[present], self.n_drawn, self.seed
         rows, y = in_arrays(*given, names=features.names)
@@ -450,7 +450,7 @@ def features_of(blocks: RowBlocks) -> Features:
 
 
 def targets_of(block: Block) -> AnyArray:
-    """Its targets, if it has any."""
+    """Targets of a block, or an error if it has none."""
     if block.y is None:
         raise ValueError(
             "the blocks have no target: name its column, as in "
@@ -460,7 +460,7 @@ def targets_of(block: Block) -> AnyArray:
 
 
 def check_magnitude(X: AnyArray) -> None:
-    """Refuse features whose squares are out of range."""
+    """Reject features whose squares overflow."""
     if X.dtype == object:
         return
     largest = max(float(np.max(X, initial=0.0)), -float(np.min(X, initial=0.0)))
@@ -472,14 +472,14 @@ def check_magnitude(X: AnyArray) -> None:
 
 
 def _drawn(total: int, count: int, seed: int) -> Indices:
-    """At most so many of 0, 1, ..., total − 1, by chance, ascending."""
+    """At most ``count`` random numbers of 0, 1, ..., total − 1, ascending."""
     if total <= count:
         return np.arange(total)
     return _smallest(generator(seed).random(total), count)
 
 
 def _smallest(keys: Array, count: int) -> Indices:
-    """Indices of so many smallest numbers, ascending."""
+    """Indices of the ``count`` smallest numbers, ascending."""
     if len(keys) <= count:
         return np.arange(len(keys))
     return np.sort(np.argpartition(keys, count)[:count])
@@ -487,7 +487,7 @@ def _smallest(keys: Array, count: int) -> Indices:
 
 @dataclass(frozen=True)
 class TrainingSet:
-    """All that a model is fitted to."""
+    """Rows, targets and a likelihood with its first parameters."""
 
     rows: TrainingRows
     targets: Array  # (rows, outputs), less the offset
@@ -517,12 +517,12 @@ class TrainingSet:
         return np.asarray(np.sqrt(squares))
 
     def with_parameters(self, log_parameters: Array) -> "TrainingSet":
-        """With other parameters of the likelihood to begin with."""
+        """Replace the first parameters of the likelihood."""
         likelihood = self.likelihood.with_parameters(log_parameters)
         return replace(self, likelihood=likelihood)
 
     def drawn(self, count: int) -> "TrainingSet":
-        """At most so many rows, drawn by chance, in memory; all of them if they are."""
+        """At most ``count`` random rows in memory; all rows if that many are held."""
         if self.rows.in_memory and count >= len(self):
             return self
         chosen = self.rows.drawn(count)
@@ -530,11 +530,11 @@ class TrainingSet:
         return replace(self, rows=rows, targets=targets)
 
     def shuffled(self) -> "TrainingSet":
-        """The same in memory, its rows in an order by chance."""
+        """The set in memory with its rows in random order."""
         return self.reordered(generator(self.rows.seed, 3).permutation(len(self)))
 
     def reordered(self, order: Indices) -> "TrainingSet":
-        """The same in memory, its rows in this order."""
+        """The set in memory with its rows in this order."""
         rows, X = self.rows, self.table
         moved = replace(
             rows,
@@ -551,7 +551,7 @@ class TrainingSet:
         return replace(self, rows=rows, targets=self.targets[chosen])
 
     def joined(self, *others: "TrainingSet") -> "TrainingSet":
-        """With the rows of others, which none of them shares, in memory."""
+        """Join this set with disjoint others, in memory."""
         sets = [one for one in (self, *others) if len(one)]
         if len(sets) <= 1:
             return sets[0] if sets else self
@@ -569,7 +569,7 @@ class TrainingSet:
         return replace(self, rows=rows, targets=targets)
 
     def folds(self, number: int) -> list[tuple["TrainingSet", "TrainingSet"]]:
-        """Rows to fit and rows to judge, each judged once."""
+        """Pairs of rows to fit and rows to test; every row is tested once."""
         drawing = generator(self.rows.seed)
         label = drawing.permutation(len(self)) % number
         judged = [self.subset(np.flatnonzero(label == k)) for k in range(number)]

@@ -20,17 +20,17 @@ from relvec.typing import AnyArray, Array
 
 @dataclass(frozen=True)
 class LeftOut:
-    """Rows as a model predicts them without themselves."""
+    """Predictions of training rows by a model that has not seen them."""
 
     targets: Array  # (N, outputs)
     mean: Array  # (N, outputs) of latent values
     variance: Array  # (N, outputs)
-    fitted: tuple[Array, Array]  # mean and variance with them
+    fitted: tuple[Array, Array]  # mean and variance by the model of all rows
     weight: Array  # (N,)
     n_functions: int  # of the model
-    n_parameters: float  # of these, effective, for each output
-    n_observations: float  # that it was fitted to
-    offset: Array | float = 0.0  # that latent values are less
+    n_parameters: float  # effective parameters of each output
+    n_observations: float  # that the model was fitted to
+    offset: Array | float = 0.0  # that was subtracted from latent values
     # Whether the functions were selected again without these rows, each row by a model
     # that has never seen it. Otherwise rows are left out in closed form.
     repeated: bool = False
@@ -38,7 +38,7 @@ class LeftOut:
 
     @property
     def method(self) -> str:
-        """How the rows were left out, as a calibration calls it."""
+        """How the rows were left out: the ``method`` of a calibration."""
         return "folds" if self.repeated else "leave-one-out"
 
     def errors(self, *, centred: bool) -> Array:
@@ -51,7 +51,7 @@ class LeftOut:
         return centring * (self.targets - self.mean)
 
     def of_output(self, number: int) -> "LeftOut":
-        """The same of one output alone."""
+        """The predictions of one output."""
         one = slice(number, number + 1)
         return replace(
             self,
@@ -81,7 +81,7 @@ class Family(Protocol):
 
     @property
     def price(self) -> float:
-        """Nats of evidence that a function has to be worth in the end."""
+        """Nats of evidence that a function has to gain to stay in the model."""
 
     @property
     def coupled(self) -> bool:
@@ -89,20 +89,20 @@ class Family(Protocol):
 
     @property
     def units(self) -> Array | None:
-        """(K,) of outputs that are measured otherwise than one another; or None."""
+        """Scales (K,) of outputs whose noise differs; None if there is one scale."""
 
     @property
     def in_units(self) -> "Family":
-        """The same of targets that are measured in these; or itself."""
+        """The family for targets divided by ``units``; itself without units."""
 
     def offset(self, mean: float, weight: float) -> float:
-        """What latent values are centred by, for targets of this mean and weight."""
+        """The offset of latent values, for targets of this mean and total weight."""
 
     def targets(self, y: AnyArray, offset: Any) -> Array:
-        """Targets as given as those of outputs (N, outputs), less an offset."""
+        """Convert targets ``y`` to outputs (N, outputs) less an offset."""
 
     def given(self, targets: Array, offset: Any) -> AnyArray:
-        """Targets as ``encoded`` takes them, from those of outputs less an offset."""
+        """Convert outputs less an offset back to targets that ``encoded`` takes."""
 
     def starting_likelihood(
         self, targets: Array, weight: Array, offset: Any
@@ -110,48 +110,48 @@ class Family(Protocol):
         """Likelihood of targets less an offset, with its first parameters."""
 
     def encoded(self, rows: TrainingRows, y: AnyArray) -> TrainingSet:
-        """Rows with their targets as the outputs of a likelihood."""
+        """The training set of rows and targets, with a first likelihood."""
 
     def gaussian_targets(self, data: TrainingSet, latent: Array | None) -> TrainingSet:
-        """The data as a Gaussian process is to see them: real numbers, with noise.
+        """Targets for a Gaussian process: real numbers with Gaussian noise.
 
         For some that is about latent values (N, outputs) less the offset, if these are
         known already; for others it is the data themselves.
         """
 
     def fitted(self, likelihood: Likelihood, noise_freedom: float) -> "Family":
-        """The same with the parameters that were found."""
+        """The family with the parameters that a fit has found."""
 
     def calibrated(self, left_out: LeftOut) -> "Family":
-        """The same with predictions as uncertain as rows left out ask for."""
+        """The family with the uncertainty that rows left out ask for."""
 
     def as_calibrated(self, likelihood: Likelihood) -> Likelihood:
-        """The likelihood that was fitted, with as much noise as this has come to."""
+        """The fitted likelihood with the noise of this family."""
 
     def residuals(self, left_out: LeftOut) -> Residuals | None:
-        """How far rows left out are off, for what they were promised; None of classes.
+        """Standardised errors of rows left out; None for classes.
 
         By the variance of latent values that they are said to have.
         """
 
     def calibration(self, left_out: LeftOut) -> Calibration | None:
-        """How well predictions hold for rows left out; None where nobody asks."""
+        """How well predictions hold for rows left out; None if not computed."""
 
     def prior_mean(self, left_out: LeftOut, at: Array, variance: Array) -> Array | None:
-        """What is to be added to latent values (K,) where nothing is known of them.
+        """The shift (K,) of latent values where the data say nothing.
 
         They are ``at`` there, and as uncertain as ``variance`` (K,) says. None is
         nothing at all.
         """
 
     def output_weights(self, mean: Array) -> Array:
-        """Weights (outputs, n) of the model as users know them, functions last."""
+        """Weights (outputs, n) that users see, with functions along the last axis."""
 
     def expected(self, mean: Array, variance: Array) -> Array:
-        """Outputs (N, outputs) to be expected for latent values."""
+        """Expected outputs (N, outputs) for latent values with this uncertainty."""
 
     def response(self, latent: Array) -> Array:
-        """Targets to be expected (N, outputs), by means of latent values alone."""
+        """Expected targets (N, outputs) from the means of latent values alone."""
 
     def predictive(self, mean: Array, variance: Array) -> Any:
         """The distribution of targets for latent values (N, outputs).
@@ -161,7 +161,7 @@ class Family(Protocol):
 
 
 class OneTarget:
-    """What a family of one target for each row says unless it has its own word."""
+    """Defaults for families of one target per row."""
 
     labels: ClassVar[None] = None
     price: ClassVar[float] = 0.0
@@ -235,7 +235,7 @@ _MOST_STEPS, _CLOSE = 100, 1e-6  # of a ratio, which takes ten
 def corrected_noise(
     noise: float, left_out: LeftOut, *, centred: bool, degrees_of_freedom: float
 ) -> float:
-    """A variance no smaller than ``noise``."""
+    """The noise variance that rows left out ask for, at least ``noise``."""
     count, weight = left_out.n_observations, left_out.weight
     errors = left_out.errors(centred=centred)[:, 0]
     variance = left_out.variance[:, 0]
@@ -251,7 +251,7 @@ def corrected_noise(
 
 
 def noise_factor(coverage: Callable[[float], float], n_rows: float) -> float:
-    """How many times the noise must be, at least once, for 90 % intervals to hold.
+    """The factor of the noise, at least 1, with which 90 % intervals hold.
 
     ``coverage`` tells what the intervals of ``n_rows`` rows cover that were never seen,
     for so many times the noise. Where it is 90 % to a standard error, nothing changes.
@@ -273,7 +273,7 @@ def noise_factor(coverage: Callable[[float], float], n_rows: float) -> float:
 
 
 def freedom_left(observations: float) -> float:
-    """Degrees of freedom of a noise estimated from so many; infinite from 60 on."""
+    """Degrees of freedom of the noise variance; infinite from 60 observations on."""
     left = max(observations, _LEAST_FREEDOM)
     return left if left < _MANY else np.inf
 
@@ -281,7 +281,7 @@ def freedom_left(observations: float) -> float:
 def corrected_scale(
     scale: float, left_out: LeftOut, *, degrees_of_freedom: float
 ) -> float:
-    """σ² of Student's t, no smaller than ``scale``.
+    """σ² of Student's t that rows left out ask for, at least ``scale``.
 
     The same with the scale of most likelihood in the place of the mean square: an error
     counts for ν + 1 of its variances at most, so that a few cannot raise it.
@@ -318,13 +318,13 @@ def _scale_of_most_likelihood(
 
 
 def _errors(left_out: LeftOut) -> tuple[Array, Array]:
-    """And their variances without the noise (N,)."""
+    """Errors of rows left out, and their variances without the noise (N,)."""
     errors = (left_out.targets - left_out.mean)[:, 0]
     return errors, left_out.variance[:, 0]
 
 
 def _ratio(errors: Array, promised: Array, weight: Array) -> float:
-    """Mean of squared errors to their variance."""
+    """Mean ratio of squared errors to the promised variances."""
     least = np.finfo(float).tiny
     return float(np.average(errors**2 / np.maximum(promised, least), weights=weight))
 

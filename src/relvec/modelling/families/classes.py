@@ -40,13 +40,13 @@ _LARGEST_DOUBT = 1 - 1e-9
 
 @dataclass(frozen=True, eq=False)
 class ClassPriorMixing:
-    """The share of the classes' frequencies in probabilities."""
+    """Probabilities are mixed with the frequencies of the classes."""
 
     share: float
     frequencies: Array  # (K,)
 
     def applied(self, decision: Array) -> Array:
-        """To log odds (N,) of two classes, or log probabilities (N, K)."""
+        """Mix log odds (N,) of two classes, or log probabilities (N, K)."""
         if decision.ndim == 1:
             return MixingOfEach.of([self]).applied(decision)
         return np.logaddexp(decision + self.log_sure, self.log_shares)
@@ -63,7 +63,7 @@ class ClassPriorMixing:
             return np.log(self.share * self.frequencies)
 
     def even(self, room: float) -> tuple[float, float]:
-        """p₁ − p₀ of two classes that are equally probable with this doubt.
+        """The value of p₁ − p₀ at which two classes are equally probable after mixing.
 
         And around it what becomes ``room`` with it.
         """
@@ -72,7 +72,7 @@ class ClassPriorMixing:
         return self.share * (first - second) / sure, room / sure
 
     def overcome(self, leads: Array, chosen: Indices, room: float) -> AnyArray:
-        """Whether the class of a row stays before all others with this doubt (N,).
+        """Whether the leading class of a row still leads after mixing (N,).
 
         Without it, it is, by at least what ``leads`` (N, K) say of p − pⱼ.
         """
@@ -83,7 +83,7 @@ class ClassPriorMixing:
 
 @dataclass(frozen=True, eq=False)
 class MixingOfEach:
-    """The same of several models of two classes each, as logarithms."""
+    """Mixing for several models of two classes each, as logarithms."""
 
     sure: Array  # (M,)
     first: Array  # (M,) of the first class's frequency
@@ -91,14 +91,14 @@ class MixingOfEach:
 
     @classmethod
     def of(cls, doubts: Sequence[ClassPriorMixing | None]) -> "MixingOfEach":
-        """None has no share."""
+        """Collect the mixing of every model; None stands for no mixing."""
         none = ClassPriorMixing(0.0, np.full(2, 0.5))
         each = [one or none for one in doubts]
         first, second = np.transpose([one.log_shares for one in each])
         return cls(np.array([one.log_sure for one in each]), first, second)
 
     def applied(self, odds: Array) -> Array:
-        """To log odds (…, M) of the second classes."""
+        """Mix log odds (…, M) of the second classes."""
         above = np.logaddexp(log_expit(odds) + self.sure, self.second)
         below = np.logaddexp(log_expit(-odds) + self.sure, self.first)
         return np.asarray(above - below)
@@ -106,7 +106,7 @@ class MixingOfEach:
 
 @dataclass(frozen=True, eq=False)
 class Losses:
-    """What a model says of its rows with them, and without each of them."""
+    """Log probabilities of training rows, by all rows and with each row left out."""
 
     fitted: Array  # (N, K) log probabilities
     left_out: Array  # (N, K)
@@ -116,7 +116,7 @@ class Losses:
     exact: bool = False  # whether functions were selected again without these rows
 
     def doubt(self) -> ClassPriorMixing | None:
-        """That of least loss; None where it is not worth a nat."""
+        """The mixing of least loss; None if it gains less than a nat."""
         frequencies = np.bincount(self.classes, self.weight, self.fitted.shape[1])
         frequencies = frequencies / self.weight.sum()
         at_random = 0.0 if self.exact else self._at_random(frequencies)
@@ -137,7 +137,7 @@ class Losses:
         )
 
     def _at_random(self, frequencies: Array) -> float:
-        """With so many rows at random the loss is that of cross-validation."""
+        """The share of rows at random that makes the loss that of cross-validation."""
         left = max(1 - _COST_PER_PARAMETER * self.spent, _LEAST_LEFT)
         expected = -self._mean(self._own(self.fitted)) - np.log(left)
         known = -self._mean(self._own(self.left_out))
@@ -155,7 +155,7 @@ class Losses:
 
 
 def as_log_p(decision: Array) -> Array:
-    """Log probabilities (N, K) of log odds of two classes, or as they are."""
+    """Convert log odds of two classes to log probabilities (N, K)."""
     if decision.ndim > 1:
         return decision
     return log_softmax(np.column_stack([np.zeros(len(decision)), decision]), axis=1)
@@ -175,11 +175,11 @@ _EVEN = 1e-9  # of latent values
 
 @dataclass(frozen=True, eq=False)
 class ClassFamily(ABC):
-    """Classes, of which rows have the indices as their targets."""
+    """Classes; the targets of rows are indices of classes."""
 
     labels: AnyArray  # (K,)
     doubt: ClassPriorMixing | None = field(default=None, kw_only=True)
-    # Whether predictions are by the covariance of all outputs together.
+    # Whether predictions use the covariance of all outputs together.
     coupled: bool = field(default=False, kw_only=True)
     price: ClassVar[float] = 0.0
 
@@ -197,7 +197,7 @@ class ClassFamily(ABC):
         """Likelihood of the outputs."""
 
     def outputs(self, indices: Indices) -> Array:
-        """(N, outputs) for indices of classes."""
+        """Outputs (N, outputs) for indices of classes."""
         return np.eye(len(self.labels))[indices]
 
     @property
@@ -228,7 +228,7 @@ class ClassFamily(ABC):
         return self
 
     def calibrated(self, left_out: LeftOut) -> "ClassFamily":
-        """Mix probabilities with the frequencies where rows left out ask for it."""
+        """Mix probabilities with class frequencies if rows left out ask for it."""
         losses = Losses(
             fitted=as_log_p(self.decision(*left_out.fitted)),
             left_out=as_log_p(self.decision(left_out.mean, left_out.variance)),
@@ -268,13 +268,13 @@ class ClassFamily(ABC):
         )
 
     def prior_mean(self, left_out: LeftOut, at: Array, variance: Array) -> Array | None:
-        """So much that classes are as probable as they are frequent."""
+        """The offset that makes uninformed predictions equal the class frequencies."""
         n_classes = len(self.labels)
         classes = self._classes(left_out.targets)
         count = np.bincount(classes, left_out.weight, n_classes)
-        # Half a row for a class of which none was drawn.
+        # A class without a drawn row counts as half a row.
         log_odds = np.log(np.maximum(count, 0.5))
-        # Of as many outputs as classes, one direction tells nothing.
+        # With as many outputs as classes, one direction has no effect.
         free = np.eye(len(at)) if len(at) < n_classes else contrasts(n_classes)
         spread = variance[None]
         if self.coupled:
@@ -286,7 +286,7 @@ class ClassFamily(ABC):
             return np.asarray(apart[1:] - apart[0])
 
         found = root(excess, -free.T @ at)
-        # As frequent as they are probable already, to the digits of the search.
+        # Probabilities match the frequencies already, to the digits of the search.
         even = np.abs(found.x).max() < _EVEN
         return None if even or not found.success else np.asarray(free @ found.x)
 
@@ -304,7 +304,7 @@ class ClassFamily(ABC):
         return LatentClasses(self.labels, self, mean, variance)
 
     def argmax_without_integration(self, mean: Array, variance: Array) -> Indices:
-        """(N,) the most probable classes where no integral is to tell; else -1."""
+        """The most probable classes (N,) if known without integration; else -1."""
         return np.full(len(mean), -1)
 
     @abstractmethod
@@ -314,9 +314,9 @@ class ClassFamily(ABC):
 
 @dataclass(frozen=True, eq=False)
 class LatentClasses(ClassPrediction):
-    """What latent values say of classes; integrals are computed if they are asked for.
+    """Classes predicted from latent values; integrals are computed on demand.
 
-    They take more time than all else, and most classes can be told without.
+    They take most of the time, and most classes are clear without them.
     """
 
     labels: AnyArray
@@ -352,7 +352,7 @@ class TwoClasses(ClassFamily):
         return moderated_log_odds(mean[:, 0], variance[:, 0])
 
     def argmax_without_integration(self, mean: Array, variance: Array) -> Indices:
-        """By bounds of p₁ − p₀, which are functions of z and of the mean."""
+        """Use bounds of p₁ − p₀, which are functions of z and of the mean."""
         m = mean[:, 0]
         z = m / np.sqrt(_MOST_VARIANCE + variance[:, 0])
         even = (0.0, _CLEAR) if self.doubt is None else self.doubt.even(_CLEAR)
@@ -379,11 +379,11 @@ def _limits(even: float, room: float) -> tuple[tuple[float, float], ...]:
 class Probit(ClassFamily):
     """The multinomial probit, on contrasts of the classes."""
 
-    moments: bool = False  # matched, in the place of Laplace's approximation
+    moments: bool = False  # moment matching (EP) instead of Laplace's method
 
     @property
     def price(self) -> float:  # type: ignore[override]
-        # One curvature for all contrasts charges functions too much already.
+        # One curvature for all contrasts penalises functions too much already.
         return _PRICE if len(self.labels) == 2 else 0.0
 
     @property
@@ -405,7 +405,7 @@ class Probit(ClassFamily):
         return decision_of(self.likelihood.probabilities(mean, variance))
 
     def argmax_without_integration(self, mean: Array, variance: Array) -> Indices:
-        """By means, where classes have one variance and no doubt is against them."""
+        """Compare means, if classes have one variance and mixing changes nothing."""
         if self.coupled:
             return super().argmax_without_integration(mean, variance)
         common = variance.sum(axis=1, keepdims=True) / variance.shape[1]
@@ -413,7 +413,7 @@ class Probit(ClassFamily):
         chosen, ordered = eta.argmax(axis=1), np.sort(eta, axis=1)
         clear = ordered[:, -1] - ordered[:, -2] > self._clear
         if self.doubt is not None:
-            # Another is the largest no more often than it is larger than this one.
+            # Another class is largest at most as often as it exceeds this one.
             largest = ndtr((eta - ordered[:, -1:]) / np.sqrt(2))
             leads = 1.5 - largest.sum(axis=1, keepdims=True) - largest
             clear &= self.doubt.overcome(leads, chosen, _CLEAR_MEANS)
@@ -437,7 +437,7 @@ class ClassWiseProbit(ClassFamily):
 
 
 class PlugInProbit(ClassWiseProbit):
-    """The same by the weights alone, (22): no variance, and no doubt."""
+    """Class-wise probit at the posterior mean (22): no variance and no mixing."""
 
     def calibrated(self, left_out: LeftOut) -> "PlugInProbit":
         return self
@@ -531,7 +531,7 @@ class Mrvm1(Parametric):
 
     @property
     def solver(self) -> Solver | None:
-        """That of its own, if it has one."""
+        """The solver that this scheme brings along, if any."""
         published = self.algorithm == "published"
         return PublishedMrvm1(**self._published) if published else None
 
@@ -589,7 +589,7 @@ class Softmax(Parametric):
 
     @property
     def solver(self) -> Solver | None:
-        """That of its own, if it has one."""
+        """The solver that this scheme brings along, if any."""
         return PrecisionOfEach() if self.priors == "each" else None
 
     def family(self, labels: AnyArray) -> ClassFamily:
@@ -603,7 +603,7 @@ SINGLE_MODELS = tuple(_BY_NAME)
 
 
 def class_family(multi_class: str | Scheme, labels: AnyArray) -> ClassFamily:
-    """What ``multi_class`` means for these classes; "auto" of several is mRVM1."""
+    """The family for ``multi_class``; "auto" is mRVM1 for several classes."""
     if multi_class == "auto" and len(labels) == 2:
         return TwoClasses(labels)
     scheme = _scheme(multi_class)
@@ -615,7 +615,7 @@ def class_family(multi_class: str | Scheme, labels: AnyArray) -> ClassFamily:
 
 
 def own_solver(multi_class: Any) -> Solver | None:
-    """The solver that ``multi_class`` brings along, if it does."""
+    """The solver that ``multi_class`` brings along, or None."""
     scheme = _scheme(multi_class)
     if not isinstance(scheme, Mrvm1 | Softmax):
         return scheme if isinstance(scheme, Mrvm2) else None
