@@ -477,33 +477,84 @@ def _from_mode_to_mode(
 ) -> SearchModel | None:
     """The model whose α are best in the expansion at its own mode.
 
-    Some of Newton's steps in an expansion lead to the next mode, and so on.
+    Some of Newton's steps in an expansion lead to the next mode, and so on. Where the
+    evidence there is less than at the beginning, the expansion does not reach so far:
+    back, and half of the way.
     """
-    active, alpha = functions
-    moments: ColumnMoments = model.products.moments(active)
     likelihood, count = model.likelihood, model.products.count
-    share, last = 1.0, np.zeros(len(active))
-    mode: Mode | None = None
+    way = _Way.of(model, functions)
+    moments: ColumnMoments = model.products.moments(way.active)
+    share, last = 1.0, np.zeros(len(way.active))
+    ascent: Ascent | None = None
+    best: Mode | None = None
+    least = -np.inf
     for number in range(newton.modes):
-        price = newton.price if number else 0.0
-        held = replace(newton, steps=newton.held, price=price)
-        at = active, alpha, model.noise_precision
-        ascent = _ascended(problem, moments, at, held)
         if ascent is None:
-            break
-        fewer, chosen = len(ascent.chosen) < len(alpha), ascent.chosen
-        step = np.log(ascent.prior_precision / alpha[chosen])
-        # Where it goes to and fro the expansion does not reach so far.
-        share *= 0.5 if step @ last[chosen] < 0 else 1.0
-        last = share * step
-        active, alpha = active[chosen], alpha[chosen] * np.exp(last)
-        at = active, alpha, ascent.solution.mean
+            price = newton.price if number else 0.0
+            held = replace(newton, steps=newton.held, price=price)
+            at = way.active, way.prior_precision, model.noise_precision
+            ascent = _ascended(problem, moments, at, held)
+            if ascent is None:
+                break
+            step = way.step(ascent)
+            # Where it goes to and fro it is too far, too.
+            share *= 0.5 if step @ last < 0 else 1.0
+        there, moved = way.towards(ascent, share)
+        at = there.active, there.prior_precision, there.mean
         mode = posterior_at_mode(problem, likelihood, *at, rough=True)
-        likelihood = mode.likelihood
+        if mode.log_evidence < least:
+            share *= 0.5
+            continue
+        likelihood, ascent = mode.likelihood, None
+        fewer, last, way = len(moved) < len(step), share * step[moved], there
+        way = replace(way, mean=mode.mean, variances=mode.posterior.variances)
+        if mode.log_evidence > model.log_evidence:
+            best = mode
+            least = 0.5 * (model.log_evidence + mode.log_evidence)
         if not fewer and np.abs(step).max(initial=0.0) < newton.tol:
             break
         moments = _expansion(mode, count)
-    return None if mode is None else _model_of(problem, mode)
+    return None if best is None else _model_of(problem, best)
+
+
+@dataclass(frozen=True)
+class _Way:
+    """Functions with α and weights on the way from mode to mode."""
+
+    active: Indices
+    prior_precision: Array
+    mean: Array  # (K, n)
+    variances: Array  # (K or 1, n) of the weights
+
+    @classmethod
+    def of(cls, model: SearchModel, functions: tuple[Indices, Array]) -> "_Way":
+        """From a model that functions have joined."""
+        active, alpha = functions
+        joined = len(active) - len(model.active)
+        mean = np.pad(model.mean, ((0, 0), (0, joined)))
+        variances = np.broadcast_to(1 / alpha, mean.shape).copy()
+        variances[:, : len(model.active)] = model.posterior.variances
+        return cls(active, alpha, mean, variances)
+
+    def step(self, ascent: Ascent) -> Array:
+        """Of log α; zero of functions that leave."""
+        chosen, step = ascent.chosen, np.zeros(len(self.active))
+        step[chosen] = np.log(ascent.prior_precision / self.prior_precision[chosen])
+        return step
+
+    def towards(self, ascent: Ascent, share: float) -> tuple["_Way", Indices]:
+        """A share of the way, on which a share of the functions leave; those left."""
+        alpha, variances = self.prior_precision, self.variances
+        loss = self.mean**2 / variances + np.log(alpha * variances)
+        leaving = np.setdiff1d(np.arange(len(alpha)), ascent.chosen)
+        leaving = leaving[np.argsort(loss.sum(axis=0)[leaving], kind="stable")]
+        leaving = leaving[: int(np.ceil(share * len(leaving)))]
+        left = np.setdiff1d(np.arange(len(alpha)), leaving)
+        mean = self.mean.copy()
+        mean[:, ascent.chosen] = ascent.solution.mean
+        moved = alpha * np.exp(share * self.step(ascent))
+        there = _Way(self.active[left], moved[left], mean[:, left], variances[:, left])
+        return there, left
 
 
 def _expansion(mode: Mode, count: float) -> Moments:
