@@ -244,30 +244,23 @@ def _process_kernel(basis: Basis) -> Kernel | None:
     return Mixture(kernels, np.full(len(kernels), 1 / len(kernels)))
 
 
-def _n_pivots(model: FittedModel) -> int:
-    size = len(model.indices)
-    return max(_PIVOTS, min(2 * size, size + _PIVOTS))
-
-
 def _pivots(model: FittedModel, kernel: Kernel, X: AnyArray) -> Pivots:
     """The model's own centres, and rows that these describe least."""
     tol = _INDEPENDENT * float(np.max(kernel.diagonal(X), initial=0.0))
-    found, most = Pivots.none(kernel, X), _n_pivots(model)
-    own = as_rows(_centres(model.basis))
-    return found.greedy(_sorted(own), most, tol).greedy(_sorted(X), most, tol)
+    size = len(model.indices)
+    most = max(_PIVOTS, min(2 * size, size + _PIVOTS))
+    own = as_rows(np.concatenate([group.centres for group in model.basis.groups]))
+    found = Pivots.none(kernel, X).greedy(_sorted(own), most, tol)
+    return found.greedy(_sorted(X), most, tol)
 
 
 def _sorted(rows: AnyArray) -> AnyArray:
-    """In an order that does not depend on the one given: of equal ones the first."""
+    """Sort rows by value, so that their given order does not matter."""
     return rows if rows.dtype == object else rows[np.lexsort(rows.T[::-1])]
 
 
-def _centres(basis: Basis) -> AnyArray:
-    return np.concatenate([group.centres for group in basis.groups])
-
-
 def _shared(found: AugmentedVariance, basis: Basis) -> AugmentedVariance:
-    """With functions of the model in the place of pivots that are its centres."""
+    """Replace pivots that are centres of the model by its functions."""
     group, pivots = basis.groups[0], found.pivots
     if (
         group.process_kernel is not pivots.kernel

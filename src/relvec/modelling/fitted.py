@@ -329,8 +329,11 @@ def leave_one_out(
     basis, X = model.basis, data.table
     first = int(basis.bias)
     if any(group.centres.ndim == 1 for group in basis.groups):
-        indices = model.indices if columns_are_rows else model.indices[:0]
-        own = _equal_indices(data.rows.indices, indices, first)
+        columns = model.indices if columns_are_rows else model.indices[:0]
+        _, rows, functions = np.intersect1d(
+            data.rows.indices, columns, return_indices=True
+        )
+        own = rows, functions + first
     else:
         centres = np.concatenate([group.centres for group in basis.groups])
         own = equal_pairs(X, centres, first)
@@ -358,13 +361,6 @@ def equal_pairs(X: AnyArray, centres: AnyArray, first: int) -> tuple[Indices, In
     ]
     rows, functions = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
     return rows, functions
-
-
-def _equal_indices(
-    rows: Indices, functions: Indices, first: int
-) -> tuple[Indices, Indices]:
-    _, places, own = np.intersect1d(rows, functions, return_indices=True)
-    return places, own + first
 
 
 # How far from one centre towards another, and a little beyond it.

@@ -416,7 +416,8 @@ class Stack:
 
     def _moments(self, X: AnyArray) -> tuple[Array, Array]:
         values, n_outputs = self._values(X), self.level.shape[2]
-        own = _first(values, self.weights.shape[1])
+        count = self.weights.shape[1]
+        own = values if values.shape[-1] == count else values[..., :count]
         mean = _times(own, self.weights) + self.level
         turned = _times(values, self.matrix)
         turned += self.constant
@@ -476,11 +477,6 @@ def _dense(values: Any) -> Array:
 def _times(values: Any, matrices: Array) -> Array:
     """(M, n_rows, c) of (M, n_rows, n), or of (n_rows, n) for one, perhaps sparse."""
     return (values @ matrices[0])[None] if values.ndim == 2 else values @ matrices
-
-
-def _first(values: Any, count: int) -> Any:
-    """The first ``count`` entries along the last axis."""
-    return values if values.shape[-1] == count else values[..., :count]
 
 
 @dataclass(frozen=True, eq=False)

@@ -184,20 +184,15 @@ def _as_it_is(model: FittedModel, spec: Specification, noise: StudentT) -> Fitte
 def _weighted(data: TrainingSet, bound: ScaleMixture) -> TrainingSet:
     """Training set with Gaussian noise in which outlying rows have small weights."""
     noise = bound.bounded
-    _, mean = bound.relative_scales(data.weight)
+    relative, mean = bound.relative_scales(data.weight)
+    weight = np.asarray(data.weight * relative[:, 0])  # adds up to the observations
     shift = bound.log_normaliser(data.weight) / float(data.weight.sum())
     return replace(
         data,
-        rows=replace(data.rows, weight=_weights(data, bound)),
+        rows=replace(data.rows, weight=weight),
         likelihood=Gaussian(mean * noise.noise_precision, ceiling=noise.ceiling),
         density_shift=shift,
     )
-
-
-def _weights(data: TrainingSet, bound: ScaleMixture) -> Array:
-    """Weights of the rows, which add up to the number of observations."""
-    relative, _ = bound.relative_scales(data.weight)
-    return np.asarray(data.weight * relative[:, 0])
 
 
 def _agreed(

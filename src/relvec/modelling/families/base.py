@@ -283,10 +283,11 @@ def corrected_scale(
 ) -> float:
     """σ² of Student's t that rows left out ask for, at least ``scale``.
 
-    The same with the scale of most likelihood in the place of the mean square: an error
-    counts for ν + 1 of its variances at most, so that a few cannot raise it.
+    The scale of most likelihood takes the place of the mean square: an error counts for
+    at most ν + 1 of its variances, so a few errors cannot raise it.
     """
-    errors, variance = _errors(left_out)
+    errors = (left_out.targets - left_out.mean)[:, 0]
+    variance = left_out.variance[:, 0]
     squares = errors**2 / np.maximum(variance + scale, np.finfo(float).tiny)
     ratio, gain = _scale_of_most_likelihood(
         squares, left_out.weight, degrees_of_freedom
@@ -317,12 +318,6 @@ def _scale_of_most_likelihood(
     return ratio, float(gain)
 
 
-def _errors(left_out: LeftOut) -> tuple[Array, Array]:
-    """Errors of rows left out, and their variances without the noise (N,)."""
-    errors = (left_out.targets - left_out.mean)[:, 0]
-    return errors, left_out.variance[:, 0]
-
-
 def _ratio(errors: Array, promised: Array, weight: Array) -> float:
     """Mean ratio of squared errors to the promised variances."""
     least = np.finfo(float).tiny
@@ -330,6 +325,7 @@ def _ratio(errors: Array, promised: Array, weight: Array) -> float:
 
 
 def _most(left_out: LeftOut) -> float:
+    """The largest correction: the square of generalised cross-validation's."""
     count, n_functions = left_out.n_observations, left_out.n_functions
     left = count - _COST_PER_FUNCTION * n_functions
     return ((count - n_functions) / left) ** 2 if left > 0 else np.inf
