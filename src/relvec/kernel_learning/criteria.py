@@ -1,4 +1,4 @@
-"""What a fit promises for rows that it has not seen, in closed form.
+"""Criteria for rows that a fit has not seen, in closed form.
 
 All are losses per observation, in nats: the lower the better.
 
@@ -44,7 +44,7 @@ _MOST_FOR_ITS_OWN = 5.0
 
 @dataclass(frozen=True)
 class LeaveOneOut:
-    """A fit and the rows it was made of."""
+    """Leave-one-out predictions and criteria of a fit on its training rows."""
 
     y: Array  # (N, K)
     sample_weight: Array  # (N,)
@@ -90,7 +90,7 @@ class LeaveOneOut:
         return self.posterior.predict(self.functions)
 
     def under(self, likelihood: Likelihood) -> "LeaveOneOut":
-        """The same with another likelihood, which does not change ``with_rows``."""
+        """These inputs with another likelihood; ``with_rows`` does not change."""
         other = replace(self, likelihood=likelihood)
         vars(other)["with_rows"] = self.with_rows  # as cached_property does
         return other
@@ -160,7 +160,7 @@ class LeaveOneOut:
 
     @cached_property
     def observations(self) -> PseudoObservations:
-        """What the data are to the model."""
+        """The pseudo-observations at the fitted mean."""
         return self.likelihood.pseudo_observations(
             self.y, self._eta, self.sample_weight
         )
@@ -192,7 +192,7 @@ CRITERIA: dict[str, Callable[[LeaveOneOut], float]] = {
 def gcv_loss(
     likelihood: Likelihood, y: Array, eta: Array, sample_weight: Array, n_functions: int
 ) -> float:
-    """Minus the log likelihood and what functions cost, per observation."""
+    """Minus the log likelihood plus the cost of functions, per observation."""
     count = float(sample_weight.sum())
     fitted = refitted(likelihood, y, eta, sample_weight)
     left = 1 - _COST_PER_FUNCTION * n_functions / count

@@ -49,7 +49,7 @@ _POWER = 4
 
 @dataclass(frozen=True)
 class WeightBound:
-    """On the prior standard deviations of weights, which grows with length scales."""
+    """Upper bound on prior standard deviations, which grows with length scales."""
 
     narrow: float  # of functions far narrower than ``wide``
     wide: Array  # (1 or d,) length scales at which it has doubled
@@ -62,7 +62,7 @@ class WeightBound:
 
 @dataclass(frozen=True)
 class Observations:
-    """The data as a model sees them, fixed while its functions move."""
+    """Pseudo-observations that stay fixed while the functions move."""
 
     seen: PseudoObservations
     count: float  # Σv
@@ -89,7 +89,7 @@ class FixedBasisModel:
 
     @cached_property
     def solution(self) -> Solution:
-        """The posterior."""
+        """The posterior of the weights."""
         moments = self.observations.moments(self.functions)
         return moments.solved(self.prior_precision, self.noise_precision)
 
@@ -175,7 +175,7 @@ _LEAST_WEIGHT = 1e-12  # to begin with: a weight of zero would never move
 
 @dataclass(frozen=True)
 class Mixed:
-    """A model whose functions are mixed of several kernels."""
+    """A model whose functions are mixtures of several kernels."""
 
     parts: Array  # (S, N, n) its functions by every kernel
     constant: Array  # (N, 0 or 1)
@@ -199,7 +199,7 @@ class Mixed:
 def better_weights(
     model: Mixed, weights: Array, ended: Callable[[], bool] = lambda: False
 ) -> Array:
-    """Weights at which the evidence is higher, if any are near.
+    """Weights of the kernels with higher evidence, found from these.
 
     There are fewer steps where ``ended`` tells that there is no time for more.
     """

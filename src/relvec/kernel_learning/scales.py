@@ -41,7 +41,7 @@ _REFUSED = 1e20
 
 @dataclass(frozen=True)
 class ScalableBasis:
-    """Functions whose length scales may move, and others beside them."""
+    """Functions whose length scales may move, and fixed functions."""
 
     X: AnyArray  # (N, n_features)
     fixed: Array  # (N, f) the others' values, which come first
@@ -53,7 +53,7 @@ class ScalableBasis:
     def model(
         self, observations: Observations, values: Array | None = None
     ) -> FixedBasisModel:
-        """With the functions as they are."""
+        """The model with the present functions."""
         if values is None:
             values = self.varying.values(self.X)
         return FixedBasisModel(
@@ -75,7 +75,7 @@ class ScalableBasis:
         )
 
     def scaled(self, scales: Array) -> "ScalableBasis":
-        """With other length scales, broadcast to all functions."""
+        """Replace the length scales, broadcast to all functions."""
         shape = (len(self.varying), scales.shape[1])
         scales = np.broadcast_to(scales, shape)
         return replace(self, varying=replace(self.varying, scales=scales))
@@ -93,7 +93,7 @@ class ScalableBasis:
         tol: float = _TOL,
         most: int = _MOST_NEWTON_STEPS,
     ) -> tuple["ScalableBasis", float]:
-        """With α and noise at a local maximum of the log evidence, and that."""
+        """α and noise at a local maximum of the log evidence, and its value."""
         bound = self.max_prior_std(observations.bound)
         found = self.model(observations).maximised(tol, most, bound)
         maximised = replace(
@@ -121,7 +121,7 @@ def better_scales(
     tied: bool,
     ended: Callable[[], bool] | None = None,
 ) -> tuple[ScalableBasis, float]:
-    """A model of no less evidence, its functions with other scales in common.
+    """Move the common length scales to a model of no less evidence.
 
     ``tied`` scales keep their ratios. Functions that are no longer of use are deleted.
     There are fewer steps where ``ended`` tells that there is no time for more.
@@ -158,7 +158,7 @@ def lowest(
     *,
     least_gain: float = 0.0,
 ) -> Array:
-    """Where a function, which comes with its gradient, is least after so many steps.
+    """Minimise a function that returns its gradient, in a number of steps.
 
     Or fewer, where ``ended`` tells after one that there is no time for more, or one
     gains less than ``least_gain``.
@@ -205,7 +205,7 @@ class ScalePrior:
     precision: float
 
     def log_density(self, log_scales: Array) -> tuple[float, Array]:
-        """But for a constant, and its gradient."""
+        """Log density up to a constant, and its gradient."""
         difference = log_scales - self.centre
         value = -0.5 * self.precision * float(np.sum(difference**2))
         return value, -self.precision * difference
@@ -213,7 +213,7 @@ class ScalePrior:
 
 @dataclass(frozen=True)
 class OwnScales:
-    """How scales of their own are learned."""
+    """Settings for learning a length scale of each function."""
 
     allowed: Range
     steps: int = 8  # at a time
@@ -222,7 +222,7 @@ class OwnScales:
     ended: Callable[[], bool] | None = None  # whether there is no time for more steps
 
     def better(self, model: ScalableBasis, observations: Observations) -> ScalableBasis:
-        """After some steps; then with the best α and β, if they move along."""
+        """The model after some steps, with the best α and β if they move along."""
         if len(model.varying) == 0:
             return model
         estimated = self.joint and observations.ceiling is not None
@@ -256,7 +256,7 @@ class OwnScales:
         observations: Observations,
         observe: Callable[[Array], Observations],
     ) -> Iterator[tuple[ScalableBasis, FixedBasisModel]]:
-        """The model, and what is left of it as functions are deleted one by one.
+        """Yield the model, and ever smaller ones as functions are deleted.
 
         ``observe`` tells what the data are at another η. A model whose weights are to
         be bounded has to come within its bounds first.
@@ -276,7 +276,7 @@ class OwnScales:
 
 
 def _without_cheapest(model: ScalableBasis, fixed: FixedBasisModel) -> ScalableBasis:
-    """Without the function of least deletion cost; of many without some."""
+    """Delete the function of least deletion cost; several if there are many."""
     n_fixed = model.fixed.shape[1]
     cost = fixed.deletion_cost[n_fixed:]
     least = n_fixed + np.argsort(cost)[: max(1, len(cost) // _AT_ONCE)]
@@ -289,7 +289,7 @@ def _maximised(model: ScalableBasis, observations: Observations) -> ScalableBasi
 
 @dataclass(frozen=True)
 class _Parameters:
-    """All that moves as one vector: log ℓ, perhaps log α, perhaps log β."""
+    """All moving parameters as one vector: log ℓ, optionally log α and log β."""
 
     origin: ScalableBasis
     precisions: bool
@@ -298,7 +298,7 @@ class _Parameters:
     def start(
         self, allowed: Range, max_prior_std: Array | None
     ) -> tuple[Array, tuple[Array, Array]]:
-        """Where the search begins, and its limits."""
+        """The start of the search, and its limits."""
         scales = np.log(self.origin.varying.scales)
         start = [scales.ravel()]
         low = [np.broadcast_to(allowed.low, scales.shape).ravel()]

@@ -36,11 +36,11 @@ from relvec.modelling.training_rows import TrainingSet
 from relvec.pivots import Pivots
 from relvec.typing import AnyArray, Array
 
-_LEAST_SHARE = 1e-9  # d that is not known to be more: by it is divided
+_LEAST_SHARE = 1e-9  # smallest d, which is a divisor
 # Newton's method at its mode, and the last step of log a.
 _MOST_ROUNDS, _LOG_STEP = 12, 0.05
-# By how many nats a step may make latent values less probable, since the constant and
-# the weights are found one after the other; and how often it is halved otherwise.
+# Nats by which a step may lower the log posterior, since the constant and the weights
+# are found one after the other; and how often a step is halved if it lowers it more.
 _MOST_LOSS, _MOST_HALVINGS = 1.0, 10
 # About the mean square of the targets: log a, in nats, and steps of its grid.
 _LOG_RANGE, _GRID = (-12.0, 25.0), 38
@@ -49,7 +49,7 @@ _LOG_RANGE, _GRID = (-12.0, 25.0), 38
 def observed_process(
     features: Array, seen: LeaveOneOut, count: float, *, pooled: bool
 ) -> tuple["Observed", Array]:
-    """What rows, that stand for ``count`` observations, say of it, and a (K,).
+    """Fit the process to rows that stand for ``count`` observations; and a (K,).
 
     Of classes at a mode of the process itself: at that of a sparse model, which may be
     certain of all its rows, pseudo-observations weigh next to nothing.
@@ -92,21 +92,21 @@ class _Latent:
     weights: Array  # (K, r)
 
     def towards(self, other: "_Latent", share: float) -> "_Latent":
-        """A point on the line to another one."""
+        """A point on the line to another latent state."""
         return _Latent(
             self.values + share * (other.values - self.values),
             self.weights + share * (other.weights - self.weights),
         )
 
     def log_prior(self, a: Array) -> float:
-        """Up to a constant, for prior variances (K,) of the weights."""
+        """Log prior up to a constant, for prior variances (K,) of the weights."""
         squares = np.sum(self.weights**2, axis=1)
         return -0.5 * float(np.sum(squares[a > 0] / a[a > 0]))
 
 
 @dataclass(frozen=True)
 class Observed:
-    """What pseudo-observations say of the features of pivots."""
+    """Pseudo-observations projected on the features of pivots."""
 
     eigenvalues: Array  # (K or 1, r) of FᵀBF
     eigenvectors: Array  # (K or 1, r, r)
@@ -165,7 +165,7 @@ class Observed:
         return np.exp(_least(loss, np.log(square))) if square > 0 else 0.0
 
     def directions(self, a: float) -> tuple[Array, Array]:
-        """V and d, of all outputs on average."""
+        """V and d, averaged over the outputs."""
         values, vectors = self.eigenvalues[0], self.eigenvectors[0]
         if len(self.eigenvalues) > 1:
             parts = self.eigenvectors * self.eigenvalues[:, None, :]
@@ -176,7 +176,7 @@ class Observed:
 
 
 def _least(loss: Callable[[float], float], middle: float) -> float:
-    """Where a function of one number is least, by a grid about one and a search."""
+    """Minimise a function of one number by a grid around one and a search."""
     grid = middle + np.linspace(*_LOG_RANGE, _GRID)
     best = int(np.argmin([loss(one) for one in grid]))
     bounds = grid[max(best - 1, 0)], grid[min(best + 1, _GRID - 1)]
@@ -200,7 +200,7 @@ _LARGEST_POWER = 256.0  # beyond, nothing but ρ = 1 counts
 def surroundings(
     model: FittedModel, data: TrainingSet, seen: LeaveOneOut, left_out: LeftOut
 ) -> AugmentedVariance | None:
-    """The process about a model of which these rows are known.
+    """Fit the process about a model whose training rows these are.
 
     None where no function of the model's kind can be centred on a new row, or where its
     kernel is none that a process can have.
@@ -234,7 +234,7 @@ def surroundings(
 
 
 def _process_kernel(basis: Basis) -> Kernel | None:
-    """The kernel of functions centred anywhere; the mean of several."""
+    """The kernel of the process; the mean of several kernels."""
     each = [group.process_kernel for group in basis.groups]
     kernels = tuple(one for one in each if one is not None)
     if len(kernels) < len(each):
@@ -245,7 +245,7 @@ def _process_kernel(basis: Basis) -> Kernel | None:
 
 
 def _pivots(model: FittedModel, kernel: Kernel, X: AnyArray) -> Pivots:
-    """The model's own centres, and rows that these describe least."""
+    """The model's own centres, and the rows that these describe least."""
     tol = _INDEPENDENT * float(np.max(kernel.diagonal(X), initial=0.0))
     size = len(model.indices)
     most = max(_PIVOTS, min(2 * size, size + _PIVOTS))
@@ -282,7 +282,7 @@ def _shared(found: AugmentedVariance, basis: Basis) -> AugmentedVariance:
 def _raised(
     found: AugmentedVariance, pivots: Pivots, X: AnyArray, seen: LeaveOneOut
 ) -> AugmentedVariance:
-    """With the powers that the rows ask for."""
+    """Set the powers p that the rows ask for."""
     turned, prior = found.turned(X, seen.functions)
     rows, own = equal_pairs(X, pivots.rows, 0)
     alone = np.zeros(len(X))
@@ -308,7 +308,7 @@ def _raised(
 
 
 def _least_power(loss: Callable[[float], float], most: float) -> float | None:
-    """The least p from 1 on with a loss, which falls, of so much at most."""
+    """The smallest p ≥ 1 at which a falling loss is at most ``most``."""
 
     def excess(log_p: float) -> float:
         return loss(float(np.exp(log_p))) - most
@@ -322,7 +322,7 @@ def _least_power(loss: Callable[[float], float], most: float) -> float | None:
 def _prior_mean(
     found: AugmentedVariance, model: FittedModel, X: AnyArray, left_out: LeftOut
 ) -> Array | None:
-    """What is added where nothing is known, so that targets are as for all rows."""
+    """The shift where nothing is known that makes targets as those of all rows."""
     constant = model.posterior.mean[:, 0] if model.basis.bias else 0.0
     at = np.broadcast_to(constant, found.amplitude.shape)
     prior = np.average(found.pivots.kernel.diagonal(X), weights=left_out.weight)

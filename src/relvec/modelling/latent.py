@@ -83,7 +83,7 @@ class AugmentedVariance:
     def joined(
         self, X: AnyArray, functions: Any, mean: Array, variance: Array
     ) -> tuple[Array, Array]:
-        """Moments of the model (N, K) with the process; or covariances (N, K, K)."""
+        """Moments (N, K) of model and process together; or covariances (N, K, K)."""
         return self.moments(*self.turned(X, functions), mean, variance)
 
     def moments(
@@ -102,7 +102,7 @@ class AugmentedVariance:
         return mean, widened
 
     def reordered(self, order: Indices) -> "AugmentedVariance":
-        """For the same model with its kernel functions in another order."""
+        """Reorder for a model whose kernel functions were reordered."""
         if not self.by_functions.shape[1]:
             return self
         return replace(self, by_functions=self.by_functions[:, order])
@@ -266,7 +266,7 @@ def evaluated_once(
 def _pooled(
     groups: tuple[Functions, ...], pools: list["_Pool"]
 ) -> Iterator[tuple[int, Indices]]:
-    """The pool of every group, a new one if no other has its kernel, and places."""
+    """Assign every group to a pool of its kernel; return pools and places."""
     for group in groups:
         ready = (k for k, pool in enumerate(pools) if pool.takes(group))
         number = next(ready, len(pools))
@@ -348,7 +348,7 @@ def _object_key(row: tuple[Any, ...]) -> Any:
 
 
 class _Places(tuple[int, ...]):
-    """Where objects are that cannot be hashed; others may come there after them."""
+    """Identities of objects that cannot be hashed; valid while these exist."""
 
 
 # Of the widest value at once: what is made of it then stays in cache, and memory that
@@ -448,7 +448,7 @@ class LinearPredictor:
 
     @classmethod
     def of(cls, model: Stackable, offset: Array | float) -> "LinearPredictor":
-        """With an offset that need not be the model's."""
+        """The predictor of a model with any offset."""
         mean, bias = model.posterior.mean.T, int(model.basis.bias)
         level = mean[:bias].sum(axis=0, keepdims=True) + offset
         groups = tuple(group for group in model.basis.groups if len(group))
@@ -470,7 +470,7 @@ def functions_at(groups: tuple[Functions, ...], X: AnyArray) -> Any:
 
 
 def _dense(values: Any) -> Array:
-    """Whether or not they are sparse."""
+    """Convert sparse values to a dense array."""
     return values.toarray() if hasattr(values, "toarray") else values
 
 
@@ -505,7 +505,7 @@ class Processes:
     def joined(
         self, X: AnyArray, known: Array, mean: Array, variance: Array
     ) -> tuple[Array, Array]:
-        """Moments (M, N, K) with the processes, of which so much is known (M, N, 2)."""
+        """Moments (M, N, K) with the processes, from the shares known (M, N, 2)."""
         prior = np.array([kernel.diagonal(X) for kernel in self.kernels])[:, :, None]
         if (prior != 1).any():
             # A row for which the kernel is zero has no variance either.
@@ -524,7 +524,7 @@ def _nothing(model: Stackable, kernel: Kernel) -> AugmentedVariance:
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """What a model adds to a stack."""
+    """The part of a stack that belongs to one model."""
 
     groups: tuple[Functions, ...]
     weights: Array  # (n, K)
@@ -535,7 +535,7 @@ class _Part:
 
     @classmethod
     def of(cls, model: Stackable, known: bool) -> "_Part":
-        """With sums of what a process knows, if it is to have them."""
+        """The part of a model; ``known`` adds sums of what a process knows."""
         posterior, bias = model.posterior, int(model.basis.bias)
         n_outputs, size = posterior.mean.shape
         linear, factors = LinearPredictor.of(model, model.offset), len(posterior.factor)
@@ -557,7 +557,7 @@ class _Part:
         return part if found is None else part._beside(found)
 
     def _beside(self, found: AugmentedVariance) -> "_Part":
-        """With pivots, and columns for z."""
+        """Add pivots, and columns for z."""
         size, n_outputs = self.weights.shape
         by_functions = found.by_functions.T
         if len(by_functions) < size:
@@ -577,7 +577,7 @@ class _Part:
 
 
 def _with_pivots(groups: tuple[Functions, ...], pivots: Group) -> tuple[Any, ...]:
-    """In one call with the last functions, where these have the same kernel."""
+    """Join pivots with the last functions if both have the same kernel."""
     last = groups[-1] if groups else None
     if not (isinstance(last, Group) and last.kernel == pivots.kernel):
         return (*groups, pivots)
@@ -586,7 +586,7 @@ def _with_pivots(groups: tuple[Functions, ...], pivots: Group) -> tuple[Any, ...
 
 
 def _padded(arrays: Sequence[AnyArray]) -> AnyArray:
-    """One beside the other, as large as the largest, filled up with zeros."""
+    """Stack arrays, padded with zeros to the largest shape."""
     shape = np.max([array.shape for array in arrays], axis=0)
     padded = np.zeros((len(arrays), *shape), dtype=arrays[0].dtype)
     for whole, array in zip(padded, arrays, strict=True):

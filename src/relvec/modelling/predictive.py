@@ -76,7 +76,7 @@ class CountDistribution:
         return np.sqrt(self.mean + self.variance * self.mean**2)
 
     def interval(self, coverage: float) -> tuple[Array, Array]:
-        """Whole numbers between which a count is with at least that probability."""
+        """Whole numbers that hold a count with at least this probability."""
         check_fraction("coverage", coverage)
         v = np.clip(self.variance, *_LOG_VARIANCES)
         counts = nbinom(1 / v, 1 / (1 + v * self.mean))
@@ -115,7 +115,7 @@ def variance_factor(degrees_of_freedom: float) -> float:
 
 
 class ClassPrediction:
-    """What a decision says of class labels."""
+    """Probabilities and predicted labels from a decision."""
 
     labels: AnyArray  # (K,)
     decision: (
@@ -149,7 +149,7 @@ class ClassDistribution(ClassPrediction):
 
 @dataclass(frozen=True)
 class ClassVotes:
-    """What several models have voted for; it has no probabilities."""
+    """Votes of several models, which have no probabilities."""
 
     labels: AnyArray  # (K,)
     decision: Array  # (n_rows, K) votes, and less than half a one to break ties
@@ -204,7 +204,7 @@ class Residuals:
         return cls(np.column_stack([one.quantiles for one in each]), each[0].count)
 
     def quantile(self, coverage: float) -> Array:
-        """The ⌈(n + 1)·coverage⌉-th smallest; the next that is kept, or refuse."""
+        """The ⌈(n + 1)·coverage⌉-th smallest size, or the next one that is kept."""
         check_fraction("coverage", coverage)
         most = self.count / (self.count + 1)
         if coverage > most:
@@ -219,7 +219,7 @@ class Residuals:
     def interval(
         self, found: TargetDistribution, coverage: float
     ) -> tuple[Array, Array]:
-        """Bounds between which such a share of targets lies."""
+        """Bounds that hold this share of the targets."""
         half = self.quantile(coverage) * found.std
         return found.mean - half, found.mean + half
 
@@ -329,7 +329,7 @@ class Calibration:
 
     @property
     def warning(self) -> str | None:
-        """What a user must know before trusting the predictions; None if all holds."""
+        """A warning if predictions do not hold; otherwise None."""
         if self.too_narrow:
             return (
                 f"{self.words}, so error bars are too narrow: for real targets use "
@@ -345,7 +345,7 @@ class Calibration:
         return None
 
     def as_dict(self) -> dict[str, Any]:
-        """The figures by name, those that there are, as plain numbers and lists."""
+        """The figures that exist, by name, as plain numbers and lists."""
         several = self.coverage
         named = {
             "method": self.method,
