@@ -21,7 +21,7 @@ def two_sides(seed):
     return X, np.isin(np.arange(300), rng.choice(300, 4, replace=False))
 
 
-X, TWO = read_only(*two_sides(3))
+X, TWO = read_only(*two_sides(4))
 THREE = read_only(np.where(TWO, "rare", np.where(SIDE < 0, "left", "right")))
 WORDS = r"no relevance vector and no prediction .* for class 'rare' \(4 of 300 rows\)"
 
