@@ -212,7 +212,7 @@ class BatchSearch:
         if state.phase == "checking":
             # An action that gains may be the first of several.
             # Where modes are refitted it is found by looking again, unless it is much.
-            much = gain > settings.annealing_gain * nats or problem.likelihood.conjugate
+            much = problem.likelihood.conjugate
             after = "polishing" if much else "checking"
             return replace(state, phase=after if gain > 0 else "over", batch=1)
         enough = settings.polish_gain if state.batch > 1 else 1.0
