@@ -218,7 +218,7 @@ class BatchSearch:
         enough = settings.polish_gain if state.batch > 1 else 1.0
         if gain > enough * nats:
             return replace(state, batch=min(settings.batch, 2 * state.batch))
-        if state.batch == 1 or joined == 0:
+        if joined <= 1:
             return replace(state, phase="closing")
         return replace(state, batch=max(1, min(state.batch, joined) // 4))
 
@@ -328,9 +328,9 @@ class BatchSearch:
     ) -> SearchModel | None:
         """The model after all single actions that gain so much, or the best of them."""
 
-        def refit(actions: list[tuple[int, float]], *, rough: bool) -> Mode:
+        def refit(actions: list[tuple[int, float]]) -> Mode:
             at = _after(model, actions)
-            return posterior_at_mode(problem, model.likelihood, *at, rough=rough)
+            return posterior_at_mode(problem, model.likelihood, *at, rough=True)
 
         def worth(mode: Mode) -> float:
             return mode.log_evidence - self.price * len(mode.posterior.active)
@@ -340,9 +340,9 @@ class BatchSearch:
         for actions in self._single_actions(problem, model, nats):
             in_vain = 0
             for action in actions:
-                mode = refit([action], rough=True)
+                mode = refit([action])
                 if abs(worth(mode) - least) < self.settings.roughness:
-                    mode = refit([action], rough=False)
+                    mode = _refined(problem, mode)
                 if worth(mode) > least:
                     gaining.append((action, mode))
                     in_vain = 0
@@ -352,7 +352,7 @@ class BatchSearch:
                     break
         if not gaining:
             return None
-        together = refit([action for action, _ in gaining], rough=True)
+        together = refit([action for action, _ in gaining])
         found = max([together, *(mode for _, mode in gaining)], key=worth)
         return _model_of(problem, found)
 
@@ -660,6 +660,12 @@ def _model_at_mode(
     """The model of these functions and α, its mode found from starting weights."""
     at = active, prior_precision, start
     return _model_of(problem, posterior_at_mode(problem, likelihood, *at))
+
+
+def _refined(problem: Problem, mode: Mode) -> Mode:
+    """A mode that was found roughly."""
+    at = mode.active, mode.prior_precision, mode.mean
+    return posterior_at_mode(problem, mode.likelihood, *at)
 
 
 def _model_of(problem: Problem, mode: Mode) -> SearchModel:
