@@ -218,7 +218,7 @@ class BatchSearch:
         enough = settings.polish_gain if state.batch > 1 else 1.0
         if gain > enough * nats:
             return replace(state, batch=min(settings.batch, 2 * state.batch))
-        if joined <= 1:
+        if state.batch == 1 or joined == 0:
             return replace(state, phase="closing")
         return replace(state, batch=max(1, min(state.batch, joined) // 4))
 
