@@ -174,10 +174,9 @@ class BatchSearch:
         if found is not None and isinstance(found.products, Orthonormal):
             found = _by_columns(problem, found)
         gain = -np.inf if found is None else self._gain(state, found)
-        if found is not None and gain > 0 and not problem.likelihood.conjugate:
-            # The mode was found roughly on the way there.
-            at = found.active, found.prior_precision, found.mean
-            found = _model_at_mode(problem, found.likelihood, *at)
+        rough = state.phase in {"closing", "checking"}
+        if found is not None and gain > 0 and rough:
+            found = _at_its_mode(problem, found)
             gain = self._gain(state, found)
         if found is not None and gain > 0:
             state = replace(state, model=found, steps=state.steps + 1)
@@ -219,7 +218,8 @@ class BatchSearch:
         if gain > enough * nats:
             return replace(state, batch=min(settings.batch, 2 * state.batch))
         if state.batch == 1 or joined == 0:
-            return replace(state, phase="closing")
+            model = _at_its_mode(problem, state.model)
+            return replace(state, phase="closing", model=model)
         return replace(state, batch=max(1, min(state.batch, joined) // 4))
 
     def _annealed(self, problem: Problem, state: SearchState) -> SearchModel | None:
@@ -342,7 +342,8 @@ class BatchSearch:
             for action in actions:
                 mode = refit([action])
                 if abs(worth(mode) - least) < self.settings.roughness:
-                    mode = _refined(problem, mode)
+                    at = mode.active, mode.prior_precision, mode.mean
+                    mode = posterior_at_mode(problem, mode.likelihood, *at)
                 if worth(mode) > least:
                     gaining.append((action, mode))
                     in_vain = 0
@@ -662,10 +663,12 @@ def _model_at_mode(
     return _model_of(problem, posterior_at_mode(problem, likelihood, *at))
 
 
-def _refined(problem: Problem, mode: Mode) -> Mode:
-    """A mode that was found roughly."""
-    at = mode.active, mode.prior_precision, mode.mean
-    return posterior_at_mode(problem, mode.likelihood, *at)
+def _at_its_mode(problem: Problem, model: SearchModel) -> SearchModel:
+    """The same model where its mode was found roughly."""
+    if problem.likelihood.conjugate:
+        return model
+    at = model.active, model.prior_precision, model.mean
+    return _model_at_mode(problem, model.likelihood, *at)
 
 
 def _model_of(problem: Problem, mode: Mode) -> SearchModel:
