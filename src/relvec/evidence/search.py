@@ -174,10 +174,9 @@ class BatchSearch:
         if found is not None and isinstance(found.products, Orthonormal):
             found = _by_columns(problem, found)
         gain = -np.inf if found is None else self._gain(state, found)
-        if found is not None and gain > 0 and not problem.likelihood.conjugate:
-            # The mode was found roughly on the way there.
-            at = found.active, found.prior_precision, found.mean
-            found = _model_at_mode(problem, found.likelihood, *at)
+        rough = state.phase in {"closing", "checking"}
+        if found is not None and gain > 0 and rough:
+            found = _at_its_mode(problem, found)
             gain = self._gain(state, found)
         if found is not None and gain > 0:
             state = replace(state, model=found, steps=state.steps + 1)
@@ -212,14 +211,15 @@ class BatchSearch:
         if state.phase == "checking":
             # An action that gains may be the first of several.
             # Where modes are refitted it is found by looking again, unless it is much.
-            much = gain > settings.annealing_gain * nats or problem.likelihood.conjugate
+            much = problem.likelihood.conjugate
             after = "polishing" if much else "checking"
             return replace(state, phase=after if gain > 0 else "over", batch=1)
         enough = settings.polish_gain if state.batch > 1 else 1.0
         if gain > enough * nats:
             return replace(state, batch=min(settings.batch, 2 * state.batch))
         if state.batch == 1 or joined == 0:
-            return replace(state, phase="closing")
+            model = _at_its_mode(problem, state.model)
+            return replace(state, phase="closing", model=model)
         return replace(state, batch=max(1, min(state.batch, joined) // 4))
 
     def _annealed(self, problem: Problem, state: SearchState) -> SearchModel | None:
@@ -328,9 +328,9 @@ class BatchSearch:
     ) -> SearchModel | None:
         """The model after all single actions that gain so much, or the best of them."""
 
-        def refit(actions: list[tuple[int, float]], *, rough: bool) -> Mode:
+        def refit(actions: list[tuple[int, float]]) -> Mode:
             at = _after(model, actions)
-            return posterior_at_mode(problem, model.likelihood, *at, rough=rough)
+            return posterior_at_mode(problem, model.likelihood, *at, rough=True)
 
         def worth(mode: Mode) -> float:
             return mode.log_evidence - self.price * len(mode.posterior.active)
@@ -340,9 +340,10 @@ class BatchSearch:
         for actions in self._single_actions(problem, model, nats):
             in_vain = 0
             for action in actions:
-                mode = refit([action], rough=True)
+                mode = refit([action])
                 if abs(worth(mode) - least) < self.settings.roughness:
-                    mode = refit([action], rough=False)
+                    at = mode.active, mode.prior_precision, mode.mean
+                    mode = posterior_at_mode(problem, mode.likelihood, *at)
                 if worth(mode) > least:
                     gaining.append((action, mode))
                     in_vain = 0
@@ -352,7 +353,7 @@ class BatchSearch:
                     break
         if not gaining:
             return None
-        together = refit([action for action, _ in gaining], rough=True)
+        together = refit([action for action, _ in gaining])
         found = max([together, *(mode for _, mode in gaining)], key=worth)
         return _model_of(problem, found)
 
@@ -660,6 +661,14 @@ def _model_at_mode(
     """The model of these functions and α, its mode found from starting weights."""
     at = active, prior_precision, start
     return _model_of(problem, posterior_at_mode(problem, likelihood, *at))
+
+
+def _at_its_mode(problem: Problem, model: SearchModel) -> SearchModel:
+    """The same model where its mode was found roughly."""
+    if problem.likelihood.conjugate:
+        return model
+    at = model.active, model.prior_precision, model.mean
+    return _model_at_mode(problem, model.likelihood, *at)
 
 
 def _model_of(problem: Problem, mode: Mode) -> SearchModel:
