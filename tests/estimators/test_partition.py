@@ -452,6 +452,7 @@ def test_a_name_is_an_object_with_its_defaults(name):
 
 
 @pytest.mark.filterwarnings("ignore:the 90 % intervals cover:relvec.FitWarning")
+@pytest.mark.filterwarnings("ignore:the model spends nearly all:relvec.FitWarning")
 def test_the_noise_is_that_of_all_rows():
     """(4.2.3.1), by hand: not that of the few rows of the last set."""
     partition = SplitMerge(rows="partition", noise_from="all", polish=False)

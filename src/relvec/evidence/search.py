@@ -94,6 +94,7 @@ class SearchSettings:
     growth_steps: int = 1
     polish_steps: int = 10
     closing_steps: int = 50
+    closing_share: float = 0.01  # of tol, in log α: one step more than that of tol
     # Newton steps from one mode to the next, where a likelihood is expanded there; and
     # modes, and the change of log α, at which closing ends.
     held_steps: int = 2
@@ -209,7 +210,7 @@ class BatchSearch:
             after = "checking" if self.checks else "over"
             return replace(state, phase="closing" if again else after)
         if state.phase == "checking":
-            # An action that gains may be the first of several. Polishing knows no price,
+            # An action that gains may be the first of several. Polishing asks no price
             # and would bring back what closing has taken out.
             free = problem.likelihood.conjugate and not self.price
             after = "polishing" if free else "checking"
@@ -296,7 +297,7 @@ class BatchSearch:
     def _closed(self, problem: Problem, state: SearchState) -> SearchModel | None:
         """The model with all hyperparameters at their maximum, no function joining."""
         settings, worth = self.settings, max(self.price, self._least(problem))
-        steps = settings.closing_steps, self.tol
+        steps = settings.closing_steps, settings.closing_share * self.tol
         if not problem.likelihood.conjugate:
             steps = settings.closing_modes, settings.closing_tol
         held = settings.held_steps

@@ -273,15 +273,16 @@ def _begun(
 
 
 def _with_noise_of(known: FittedModel, problem: Problem) -> Problem:
-    """The problem whose noise is at first that of a known model.
+    """The problem whose noise is at first that of a known model of as many rows.
 
     Prior precisions fit the noise that they were found with. With more noise a search
-    would take functions out at once.
+    would take functions out at once. A model of fewer rows may have hardly any noise.
     """
     found, likelihood = known.fit.likelihood, problem.likelihood
-    if type(found) is not type(likelihood) or likelihood.parameter_ceiling is None:
-        return problem
-    if likelihood.unit is not None:
+    ceilings = found.parameter_ceiling, likelihood.parameter_ceiling
+    estimated = all(ceiling is not None for ceiling in ceilings)
+    alike = type(found) is type(likelihood) and likelihood.unit is None and estimated
+    if not alike or known.fit.n_observations < problem.n_observations:
         return problem
     likelihood = likelihood.with_parameters(found.log_parameters)
     return replace(problem, likelihood=likelihood)
