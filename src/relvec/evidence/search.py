@@ -17,7 +17,8 @@ Until    no batch, and in the end no single function, gains more than ``tol`` na
 A likelihood that is not Gaussian is searched in its quadratic expansion at the mode.
 Annealing stays in one expansion. Then α goes from mode to mode: by some of Newton's
 steps in an expansion, whose curvature is held, as published, to the next mode. A round
-counts only if the evidence is higher at the last of them.
+counts only if the evidence is higher at the last of them. Modes are found roughly until
+no more functions join.
 """
 
 from collections.abc import Iterator
@@ -238,7 +239,8 @@ class BatchSearch:
                 break
             trial = found
         if noise_ceiling(problem.likelihood) is None:
-            trial = replace(trial, noise_precision=model.noise_precision)
+            noise, evidence = model.noise_precision, model.log_evidence
+            trial = replace(trial, noise_precision=noise, log_evidence=evidence)
         return _joined(problem, trial, _NOTHING, self._newton(self._least(problem)))
 
     def _polished(
@@ -478,9 +480,9 @@ def _from_mode_to_mode(
 ) -> SearchModel | None:
     """The model whose α are best in the expansion at its own mode.
 
-    Some of Newton's steps in an expansion lead to the next mode, and so on. Where the
-    evidence there is less than at the beginning, the expansion does not reach so far:
-    back, and half of the way.
+    Some of Newton's steps in an expansion lead to the next mode, and so on. Where that
+    has lost half of what was gained before, the expansion does not reach so far: back,
+    and half of the way.
     """
     likelihood, count = model.likelihood, model.products.count
     way = _Way.of(model, functions)
@@ -498,7 +500,7 @@ def _from_mode_to_mode(
             if ascent is None:
                 break
             step = way.step(ascent)
-            # Where it goes to and fro it is too far, too.
+            # Where it goes to and fro, that is too far, too.
             share *= 0.5 if step @ last < 0 else 1.0
         there, moved = way.towards(ascent, share)
         at = there.active, there.prior_precision, there.mean
