@@ -17,8 +17,7 @@ Until    no batch, and in the end no single function, gains more than ``tol`` na
 A likelihood that is not Gaussian is searched in its quadratic expansion at the mode.
 Annealing stays in one expansion. Then α goes from mode to mode: by some of Newton's
 steps in an expansion, whose curvature is held, as published, to the next mode. A round
-counts only if the evidence is higher at the last of them. Modes are found roughly until
-no more functions join.
+counts only if the evidence is higher at the last of them.
 """
 
 from collections.abc import Iterator
@@ -175,9 +174,10 @@ class BatchSearch:
         if found is not None and isinstance(found.products, Orthonormal):
             found = _by_columns(problem, found)
         gain = -np.inf if found is None else self._gain(state, found)
-        rough = state.phase in {"closing", "checking"}
-        if found is not None and gain > 0 and rough:
-            found = _at_its_mode(problem, found)
+        if found is not None and gain > 0 and not problem.likelihood.conjugate:
+            # The mode was found roughly on the way there.
+            at = found.active, found.prior_precision, found.mean
+            found = _model_at_mode(problem, found.likelihood, *at)
             gain = self._gain(state, found)
         if found is not None and gain > 0:
             state = replace(state, model=found, steps=state.steps + 1)
@@ -219,8 +219,7 @@ class BatchSearch:
         if gain > enough * nats:
             return replace(state, batch=min(settings.batch, 2 * state.batch))
         if state.batch == 1 or joined == 0:
-            model = _at_its_mode(problem, state.model)
-            return replace(state, phase="closing", model=model)
+            return replace(state, phase="closing")
         return replace(state, batch=max(1, min(state.batch, joined) // 4))
 
     def _annealed(self, problem: Problem, state: SearchState) -> SearchModel | None:
@@ -663,14 +662,6 @@ def _model_at_mode(
     """The model of these functions and α, its mode found from starting weights."""
     at = active, prior_precision, start
     return _model_of(problem, posterior_at_mode(problem, likelihood, *at))
-
-
-def _at_its_mode(problem: Problem, model: SearchModel) -> SearchModel:
-    """The same model where its mode was found roughly."""
-    if problem.likelihood.conjugate:
-        return model
-    at = model.active, model.prior_precision, model.mean
-    return _model_at_mode(problem, model.likelihood, *at)
 
 
 def _model_of(problem: Problem, mode: Mode) -> SearchModel:
