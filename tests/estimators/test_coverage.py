@@ -8,7 +8,7 @@ import pytest
 from coverage_problems import KINDS, NUMBERS, draw
 
 from relvec import RVR
-from relvec.estimators.outcomes import FitWarning
+from relvec.estimators.kernel_model import FitWarning
 
 # Two of each kind that are fitted in no time.
 QUICK = {

@@ -15,25 +15,33 @@ SIDE = read_only(np.repeat([-2.0, 2.0], 150))
 
 
 def two_sides(seed):
-    """Rows on two sides, and which four of them are rare."""
+    """Rows on two sides, and which four of the 60 rightmost are rare."""
     rng = np.random.default_rng(seed)
     X = rng.normal(0, 1, (300, 2)) + np.c_[SIDE, np.zeros(300)]
-    return X, np.isin(np.arange(300), rng.choice(300, 4, replace=False))
+    rightmost = np.argsort(-X[:, 0])[:60]
+    return X, np.isin(np.arange(300), rng.choice(rightmost, 4, replace=False))
+
+
+def in_three(rare):
+    """Names of the two sides and of the rare rows."""
+    return np.where(rare, "rare", np.where(SIDE < 0, "left", "right"))
 
 
 X, TWO = read_only(*two_sides(3))
-THREE = read_only(np.where(TWO, "rare", np.where(SIDE < 0, "left", "right")))
+THREE = read_only(in_three(TWO))
 WORDS = r"no relevance vector and no prediction .* for class 'rare' \(4 of 300 rows\)"
 
 
 @pytest.mark.parametrize("mode", ["mrvm1", "softmax", "ovr"])
 def test_a_lost_class_is_told_with_its_numbers(mode):
+    X, rare = two_sides(5)
+    labels = in_three(rare)
     with pytest.warns(FitWarning, match=WORDS) as caught:
-        model = RVC(multi_class=mode, gamma=0.05).fit(X, THREE)
+        model = RVC(multi_class=mode, gamma=0.05).fit(X, labels)
 
     assert [warning.filename for warning in caught] == [__file__]
     assert "rare" not in model.predict(X)
-    assert "rare" not in THREE[model.relevance_]
+    assert "rare" not in labels[model.relevance_]
 
 
 def test_one_of_two_classes():

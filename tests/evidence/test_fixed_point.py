@@ -280,7 +280,8 @@ class TestEstimators:
         model = RVR(gamma=1 / 9, solver=solver, tol=1e-3).fit(X, y)
         expected = RVR(gamma=1 / 9).fit(X, y)
 
-        assert_allclose(model.log_evidence_, expected.log_evidence_, rtol=0.02)
+        # Each ends in a local maximum of its own, some tenths of a nat apart or two.
+        assert abs(model.log_evidence_ - expected.log_evidence_) < 2
         assert np.sqrt(np.mean((model.predict(X) - expected.predict(X)) ** 2)) < 0.05
 
     def test_weights_are_repetitions(self, solver):

@@ -12,7 +12,7 @@ from relvec import LSSVC, RVC
 from relvec.export.expressions import evaluate
 from relvec.export.onnx_graph import onnx_model
 from relvec.export.plan import Plan
-from relvec.modelling.families import Doubt
+from relvec.modelling.families import ClassPriorMixing
 
 # Operators of a row: each takes a third of a microsecond, and ``predict`` 140 of them.
 MOST = {
@@ -51,7 +51,9 @@ def test_it_is_what_is_written_out(n_classes, make):
 def test_doubt_is_part_of_it(n_classes):
     case = classifier(n_classes, gamma=0.3)
     own = case.model.model_
-    doubt = Doubt(0.3, np.arange(1.0, n_classes + 1) / np.sum(np.arange(n_classes + 1)))
+    doubt = ClassPriorMixing(
+        0.3, np.arange(1.0, n_classes + 1) / np.sum(np.arange(n_classes + 1))
+    )
     model = case.model.restored(replace(own, family=replace(own.family, doubt=doubt)))
     found = by_onnx(Plan.of(model, "proba", "float32"), case.X)["probabilities"]
 

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 from problems import drawn
 
-from relvec.kernel_learning import CRITERIA, Judged, sparsest
+from relvec.kernel_learning import CRITERIA, LeaveOneOut, sparsest
 from relvec.kernel_learning.criteria import gcv_loss
 from relvec.likelihoods import Bernoulli, Gaussian, MultinomialProbit, Softmax
 from relvec.likelihoods.multinomial import contrasts
@@ -42,7 +42,7 @@ def judged(rng, likelihood, y, own):
     functions, alpha = rng.standard_normal((N, SIZE)), rng.uniform(0.5, 2, SIZE)
     weight = rng.integers(1, 3, N).astype(float)
     posterior = fitted(likelihood, y, weight, functions, alpha)
-    return Judged(y, weight, likelihood, functions, posterior, own, -12.0)
+    return LeaveOneOut(y, weight, likelihood, functions, posterior, own, -12.0)
 
 
 def loo_term(fit, row, kept):
@@ -139,7 +139,7 @@ def test_a_function_that_none_replaces_costs_five_nats(rng):
     posterior = fitted(noise, y, np.ones(N), functions, np.ones(SIZE))
     own = (np.array([2, 5]), np.array([0, 3]))
     with_own, without = (
-        Judged(y, np.ones(N), noise, functions, posterior, each, 0.0).loo
+        LeaveOneOut(y, np.ones(N), noise, functions, posterior, each, 0.0).loo
         for each in (own, (own[0][:0], own[1][:0]))
     )
 
@@ -179,7 +179,7 @@ class TestWithoutRows:
         y = np.linspace(-1, 2, len(functions))[:, None]
         likelihood, alpha = Gaussian(np.array([4.0])), np.ones(functions.shape[1])
         posterior = fitted(likelihood, y, weight, functions, alpha)
-        return Judged(y, weight, likelihood, functions, posterior, own, 0.0)
+        return LeaveOneOut(y, weight, likelihood, functions, posterior, own, 0.0)
 
     def refitted(self, fit, row, kept):
         weight = fit.sample_weight - (np.arange(len(fit.y)) == row)

@@ -8,8 +8,8 @@ from scipy.special import expit
 from relvec import RVC, RVR, Hyperprior, Status, TopDown
 from relvec.data import noisy_sinc
 from relvec.modelling.families import LeftOut
-from relvec.modelling.families.noise import corrected_noise
-from relvec.modelling.families.probabilities import Doubt, Losses
+from relvec.modelling.families.base import corrected_noise
+from relvec.modelling.families.classes import ClassPriorMixing, Losses
 
 pytestmark = pytest.mark.filterwarnings("ignore::relvec.estimators.FitWarning")
 
@@ -138,7 +138,7 @@ class TestProbabilities:
 
     def test_doubt_is_a_share_of_the_frequencies(self):
         odds = np.linspace(-30, 30, 7)
-        doubt = Doubt(0.2, np.array([0.75, 0.25]))
+        doubt = ClassPriorMixing(0.2, np.array([0.75, 0.25]))
         p = expit(odds)
 
         assert_allclose(expit(doubt.applied(odds)), 0.8 * p + 0.05)

@@ -10,7 +10,7 @@ from scipy.special import expit
 from sklearn.datasets import make_blobs
 
 from relvec import RVC
-from relvec.modelling.coupling import Pairs, coupled, voted
+from relvec.modelling.several_models import Pairs, coupled, voted
 
 X, Y = read_only(*make_blobs(90, centers=3, cluster_std=2.5, random_state=3))
 NEW = read_only(np.random.default_rng(0).uniform(-15, 15, (200, 2)))

@@ -94,7 +94,7 @@ def test_plain_functions_are_combinations_of_those_of_the_model():
 @pytest.mark.parametrize("features", [1, 6])
 def test_more_rows_than_pivots(features, monkeypatch):
     """Where pivots do not suffice, the variance is right all the same."""
-    monkeypatch.setattr("relvec.modelling.draws._PIVOTS", 5)
+    monkeypatch.setattr("relvec.modelling.latent._MOST_PIVOTS", 5)
     rng = np.random.default_rng(0)
     rows = rng.uniform(-2, 2, (60, features))
     model = RVR(gamma=0.5 / features).fit(

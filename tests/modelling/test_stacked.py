@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from relvec import RVC, RVR
 from relvec.kernels import CompactMatern, Gaussian, Linear, Matern, Polynomial
-from relvec.modelling.same_functions import evaluated_once
+from relvec.modelling.latent import evaluated_once
 
 KERNELS = {
     "shared": Gaussian(1.0),

@@ -11,8 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from relvec.chance import generator
 from relvec.data import RowBlocks, is_dask, is_distributed, is_row_blocks
 from relvec.design import DEPRECATED_DESIGNS, DESIGNS, Budget
-from relvec.estimators.attributes import fitted_attributes
-from relvec.estimators.kernel_model import KernelModel
+from relvec.estimators.kernel_model import KernelModel, fitted_attributes
 from relvec.estimators.kernels import KernelChoice
 from relvec.estimators.validation import (
     MOST_CANDIDATES,
@@ -75,7 +74,7 @@ class SparseKernelModel(KernelModel):
         return fitted_attributes(model)
 
     def restored(self, model: Any) -> Self:
-        """The estimator as after the fit of a model that was made before."""
+        """Set the fitted attributes of a model that was fitted before."""
         if self._kernel_choice.selects_columns != model.selects_columns:
             raise ValueError(
                 f"kernel={self.kernel!r} does not belong to this model: None and "
@@ -121,7 +120,7 @@ class SparseKernelModel(KernelModel):
         check_partition(partition, size, at_rows=not placed, own_widths=own)
 
     def _check_candidates_count(self, choice: KernelChoice) -> None:
-        """Refuse candidates that the columns of X would make no use of."""
+        """Reject ``candidates`` where the columns of X are the candidates."""
         by_rule = isinstance(self.candidates, str)
         counted = choice.precomputed and isinstance(self.candidates, Integral)
         if choice.selects_columns and not (by_rule or counted):
@@ -139,7 +138,7 @@ class SparseKernelModel(KernelModel):
 
     @property
     def _learning(self) -> Learning | None:
-        """What is learned of the kernel; its width where nothing else is asked for."""
+        """What to learn about the kernel; by default its width."""
         if not self._learns_width:
             return as_learning(self.kernel_learning, self.kernel)
         return KernelFamily() if self._kernel_choice.learns_family else LengthScales()
@@ -149,7 +148,7 @@ class SparseKernelModel(KernelModel):
         return self.kernel_learning is None and self._kernel_choice.learns
 
     def _fit_function(self, learning: Learning | None) -> Fit:
-        """What fits one model, with its kernels as they are or learned."""
+        """The function that fits one model, learning its kernel if asked to."""
         partition = as_partition(self.partition)
         if partition is not None:
             return partial(fit_partitioned, partition, self.partition_size, learning)
@@ -160,12 +159,12 @@ class SparseKernelModel(KernelModel):
             )
         return fit if learning is None else partial(learn, learning)
 
-    def _goes_elsewhere(self, X: Any) -> bool:
-        """Whether rows stay where they are, and sums over them are all that comes."""
+    def _is_distributed(self, X: Any) -> bool:
+        """Whether rows stay distributed and only sums over them are collected."""
         return is_distributed(X) or (is_row_blocks(X) and self.partition is not None)
 
-    def _surveyed(self, X: RowBlocks, *others: Any, classes: bool) -> DatasetSummary:
-        """A first look at such rows, nothing else of which is kept."""
+    def _summarised(self, X: RowBlocks, *others: Any, classes: bool) -> DatasetSummary:
+        """Summarise distributed rows in one pass."""
         check_nothing_beside(*others)
         self._check_partition(self.partition or "sample")
         told_apart = self._solver().looks_at_rows
@@ -177,7 +176,7 @@ class SparseKernelModel(KernelModel):
         note_features(self, X.n_features, X.feature_names)
         return DatasetSummary.of(X, classes=classes)
 
-    def _fitted_elsewhere(
+    def _fit_distributed(
         self,
         blocks: RowBlocks,
         summary: DatasetSummary,
@@ -185,7 +184,7 @@ class SparseKernelModel(KernelModel):
         deadline: Deadline,
         monitor: Monitor,
     ) -> FittedModel:
-        """The model of rows that stay where they are."""
+        """Fit distributed rows."""
         size, own = self.partition_size, isinstance(self.candidates, Integral)
         if not isinstance(size, str):
             check_size(size, summary.n_counted, family.labels)
@@ -209,7 +208,7 @@ class SparseKernelModel(KernelModel):
     def _specification(
         self, rows: TrainingRows, family: Family, deadline: Deadline
     ) -> Specification:
-        """Of a model of these rows."""
+        """The specification of a model of these rows."""
         return Specification(
             kernels=self._kernel_choice.resolve(rows),
             family=family,
@@ -234,7 +233,7 @@ class SparseKernelModel(KernelModel):
         return AtRows(adjustable=isinstance(wanted, str) and wanted == "auto")
 
     def _start(self, key: Any = None) -> FittedModel | None:
-        """The earlier model that a fit begins with, or the one of some classes."""
+        """The earlier model to start from, or that of the classes ``key``."""
         # In a dictionary of several scales no kernel has the place that it had before.
         several = n_kernels(self._learning, 1) > 1
         if several or not (self.warm_start and hasattr(self, "model_")):

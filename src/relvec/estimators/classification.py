@@ -4,9 +4,12 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
-from relvec.estimators.class_predictions import ClassPredictions
+from relvec.estimators.base import SparseKernelModel
+from relvec.estimators.kernel_model import lazy_on_collections
 from relvec.estimators.kernels import (
     KernelChoice,
     as_list,
@@ -14,14 +17,15 @@ from relvec.estimators.kernels import (
     check_by_class,
     listed,
 )
-from relvec.estimators.multiclass import (
+from relvec.estimators.validation import (
     check_class_weight,
     check_multi_class,
     check_one_model,
     check_several,
+    has_probabilities,
+    note_features,
     weighted_by_class,
 )
-from relvec.estimators.validation import note_features
 from relvec.evidence import Deadline, Solver, check_noise_settings
 from relvec.kernel_search import proposed_kernels
 from relvec.modelling import (
@@ -31,6 +35,7 @@ from relvec.modelling import (
     PairwiseModel,
     Specification,
     TrainingRows,
+    checked_by_folds,
     checked_fit,
     class_family,
     coupling_for,
@@ -41,7 +46,108 @@ from relvec.modelling import (
     own_solver,
     remark_on_lost_classes,
 )
-from relvec.typing import AnyArray, Indices
+from relvec.typing import AnyArray, Array, Indices
+
+
+class ClassPredictions(ClassifierMixin, SparseKernelModel):
+    """A sparse model of classes."""
+
+    @lazy_on_collections
+    def decision_function(self, X: Any) -> Array:
+        """Log odds of the second of two classes, or log probabilities of several.
+
+        The uncertainty of the weights is integrated out. With
+        ``OneAgainstOne("votes")`` it is the votes of several classes, to which between
+        -1/3 and 1/3 is added for the log odds of their pairs.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), RowBlocks or Dask collection
+            Rows to decide on; for ``kernel="precomputed"`` kernel values between them
+            and all training rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            Of two classes, positive where the second is more probable.
+        """
+        return self._predictive(X).decision
+
+    @available_if(has_probabilities)  # type: ignore[untyped-decorator]
+    @lazy_on_collections
+    def predict_proba(self, X: Any) -> Array:
+        """Probability of each class, the uncertainty of the weights integrated out.
+
+        The frequencies of the classes have as much of a share as rows that are
+        predicted without themselves ask for. Votes are none: with
+        ``OneAgainstOne("votes")`` there is no such method.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), RowBlocks or Dask collection
+            Rows to classify.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Probabilities in the order of ``classes_``.
+        """
+        return self._predictive(X).probabilities
+
+    @lazy_on_collections
+    def predict(self, X: Any) -> AnyArray:
+        """The most probable class of each row, or the one with most votes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), RowBlocks or Dask collection
+            Rows to classify.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Labels from ``classes_``; the first of those that are equally probable.
+        """
+        return self._predictive(X).predicted
+
+    @available_if(has_probabilities)  # type: ignore[untyped-decorator]
+    def sample_posterior(self, X: Any, n: int = 1, random_state: Any = None) -> Array:
+        """Probabilities of the classes by functions drawn from the posterior.
+
+        Each draw is one set of functions of X that the data leave possible, at all rows
+        together, and what they make of the classes. ``predict_proba`` is their mean.
+        Models of "ovr" and "ovo" are drawn each by itself and then coupled, so theirs
+        is that about.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to classify.
+        n : int, default=1
+            How many draws.
+        random_state : int, RandomState instance or None, default=None
+            For the draws. None is always the same.
+
+        Returns
+        -------
+        ndarray of shape (n, n_samples, n_classes)
+            Probabilities in the order of ``classes_``.
+
+        Examples
+        --------
+        >>> from relvec import RVC
+        >>> from relvec.data import two_mixtures
+        >>> X, y = two_mixtures(200, seed=0)
+        >>> model = RVC().fit(X, y)
+        >>> p = model.sample_posterior(X[:5], 100)
+        >>> p.shape
+        (100, 5, 2)
+        >>> bool(abs(p.mean(axis=0) - model.predict_proba(X[:5])).max() < 0.05)
+        True
+        """
+        functions = self._drawn(X, n, random_state)
+        return np.array([self.model_.given(one).probabilities for one in functions])
+
 
 _DEFAULT_TOL = 1e-4  # as in RVR
 
@@ -259,8 +365,8 @@ warm_start, memory_budget, random_state, verbose : object
 
     def _fitted(self, X: Any, y: Any, sample_weight: Any, monitor: Monitor) -> Any:
         deadline = Deadline.after(self.max_seconds)
-        if self._goes_elsewhere(X):
-            return self._classes_elsewhere(X, y, sample_weight, deadline, monitor)
+        if self._is_distributed(X):
+            return self._fit_distributed_classes(X, y, sample_weight, deadline, monitor)
         rows, values = self._training_rows(X, y, sample_weight)
         check_classification_targets(values)
         rows, values = weighted_by_class(self.class_weight, rows, values)
@@ -277,17 +383,19 @@ warm_start, memory_budget, random_state, verbose : object
             model = self._pairwise(spec, rows, classes, labels)
         else:
             data, start = family.encoded(rows, classes), self._start()
-            fit = checked_fit(self._fit_function(self._learning))
+            # Learn the kernel, search and calibrate; by folds where closed forms fail.
+            fit = self._fit_function(self._learning)
             model = fit(spec, data, start=start, monitor=monitor)
+            model = checked_by_folds(model, fit, spec, data)
         remark = remark_on_lost_classes(
             model, rows, classes, labels, at_rows=spec.centres.are_rows
         )
         return model.remarked(remark)
 
-    def _classes_elsewhere(
+    def _fit_distributed_classes(
         self, X: Any, y: Any, sample_weight: Any, deadline: Deadline, monitor: Monitor
     ) -> FittedModel:
-        """The model of rows that stay where they are."""
+        """Fit classes of distributed rows."""
         if is_one_against(self.multi_class) or own_solver(self.multi_class):
             raise ValueError(
                 f"multi_class={self.multi_class!r} needs all rows in memory: 'auto', "
@@ -299,7 +407,7 @@ warm_start, memory_budget, random_state, verbose : object
                 "that stay where they are give weights instead, as sample_weight of a "
                 "Dask collection or weight of relvec.data.scan"
             )
-        survey = self._surveyed(X, y, sample_weight, classes=True)
+        survey = self._summarised(X, y, sample_weight, classes=True)
         labels = survey.labels
         check_several(labels, self)
         check_one_model(labels, self.multi_class)
@@ -308,7 +416,7 @@ warm_start, memory_budget, random_state, verbose : object
             raise ValueError(
                 "a posterior other than 'mode' needs all rows in memory: leave it out"
             )
-        return self._fitted_elsewhere(X, survey, family, deadline, monitor)
+        return self._fit_distributed(X, survey, family, deadline, monitor)
 
     def _kernel_names(self, labels: AnyArray) -> list[Any]:
         """What was given as the kernel of every binary classifier."""

@@ -10,8 +10,7 @@ from sklearn.utils.metaestimators import available_if
 from relvec.data import is_row_blocks
 from relvec.design import Budget
 from relvec.estimators.base import SparseKernelModel
-from relvec.estimators.collections import as_blocks
-from relvec.estimators.outcomes import FitWarning, tell
+from relvec.estimators.kernel_model import FitWarning, as_blocks, tell
 from relvec.estimators.validation import (
     check_nothing_beside,
     check_same_features,
@@ -30,8 +29,8 @@ from relvec.modelling import (
     Specification,
     TrainingRows,
     fit_accumulated,
-    heard,
     in_arrays,
+    log_to_stderr,
     targets_of,
 )
 from relvec.parameters import as_bytes, as_floats, as_weights, check_one_target
@@ -58,7 +57,7 @@ def _has_rows(model: "IncrementalModel") -> bool:
 
 
 class IncrementalModel(SparseKernelModel):
-    """With Gaussian noise, whose sums over rows are all that is needed of them."""
+    """A model with Gaussian noise, which needs only sums over rows."""
 
     @property
     def _noise_model(self) -> NoiseModel:
@@ -105,7 +104,7 @@ class IncrementalModel(SparseKernelModel):
         accumulated = getattr(self, "accumulated_", None)
         if accumulated is None and getattr(self, "_loaded", None) is not None:
             self._tell_of_beginning()
-        with features_kept(self), heard(int(self.verbose)):
+        with features_kept(self), log_to_stderr(int(self.verbose)):
             deadline = Deadline.after(self.max_seconds)
             parts = self._parts(X, y, sample_weight, first=accumulated is None)
             for rows, values, weights in parts:
@@ -122,7 +121,7 @@ class IncrementalModel(SparseKernelModel):
         return self
 
     def restored(self, model: Any) -> Self:
-        """The estimator as after the fit, but for the sums of its rows."""
+        """Set the fitted attributes; the sums of earlier rows are not restored."""
         super().restored(model)
         self._loaded = self.model_
         return self
@@ -155,7 +154,7 @@ class IncrementalModel(SparseKernelModel):
                 yield block.X, values, as_weights(block.weight, len(block.X))
 
     def _empty(self, X: AnyArray, y: Array, weights: Array) -> Accumulated:
-        """Functions that are fixed by the first rows."""
+        """The dictionary, fixed by the first rows."""
         choice = self._kernel_choice
         most = _MOST_CANDIDATES // choice.number
         count = min(n_drawn(self.candidates, choice.number), most)
@@ -175,7 +174,7 @@ class IncrementalModel(SparseKernelModel):
         return Accumulated.empty(found, rows.features, float(origin))
 
     def _first_kernels(self, rows: TrainingRows, y: Array) -> tuple[Kernel, ...]:
-        """As they are given, or as the first rows have taught."""
+        """The kernels as given, or learned from the first rows."""
         if not self._learns_width:
             return self._kernel_choice.resolve(rows)
         family = Regression(self.noise_variance, centred=bool(self.fit_intercept))

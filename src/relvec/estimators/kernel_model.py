@@ -1,24 +1,25 @@
-"""What all estimators with kernels share: a fit's frame, kernels, rows."""
+"""What all estimators with kernels share: the frame of a fit, kernels, attributes.
 
+A fit changes nothing of an estimator until it has ended. scikit-learn's callbacks are
+called where the installed version has them: a fit is a task, and every accepted step of
+the search is a task below it. A callback that returns True stops the fit. Methods that
+predict return lazy arrays for Dask collections.
+"""
+
+import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from typing import Any, Literal, Self, overload
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial, wraps
+from typing import Any, Literal, Self, TypeVar, overload
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from relvec.data import is_row_blocks
-from relvec.estimators.attributes import OPTIONAL
-from relvec.estimators.callbacks import (
-    WRAPPED,
-    CallbackSupportMixin,
-    Task,
-    with_callbacks,
-)
-from relvec.estimators.collections import as_blocks, lazy_on_collections
+from relvec.data import dask_blocks, is_dask, is_row_blocks, lazily
 from relvec.estimators.kernels import KernelChoice
-from relvec.estimators.outcomes import tell
 from relvec.estimators.validation import (
     as_objects,
     as_seed,
@@ -30,8 +31,16 @@ from relvec.estimators.validation import (
     note_features,
     validated,
 )
+from relvec.evidence import Callback, EvidenceFit, Snapshot, Status
 from relvec.model_file import Savable
-from relvec.modelling import Monitor, TrainingRows, heard, in_arrays, in_blocks, logged
+from relvec.modelling import (
+    Monitor,
+    TrainingRows,
+    in_arrays,
+    in_blocks,
+    log_to_stderr,
+    logged,
+)
 from relvec.notebook import fitted_html
 from relvec.parameters import (
     as_bytes,
@@ -41,6 +50,202 @@ from relvec.parameters import (
     check_level,
 )
 from relvec.typing import AnyArray, Array
+
+try:
+    from sklearn.callback import CallbackSupportMixin, with_callbacks
+
+    WRAPPED = 1  # calls between a method and the user
+except ImportError:  # scikit-learn before 1.9
+    WRAPPED = 0
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """Nothing to support."""
+
+    def with_callbacks(method: Any) -> Any:
+        """The method itself."""
+        return method
+
+
+__all__ = [
+    "FitWarning",
+    "KernelModel",
+    "KernelRegressor",
+    "as_blocks",
+    "fitted_attributes",
+    "lazy_on_collections",
+    "tell",
+    "with_callbacks",
+]
+
+
+class Task:
+    """Tells scikit-learn's callbacks about a fit, if the estimator has any.
+
+    ``attributes`` makes fitted attributes of a model.
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        attributes: Callable[[Any], dict[str, Any]],
+    ) -> None:
+        self._told = {"estimator": estimator, "X": X, "y": y}
+        self._attributes = attributes
+        self._context = None
+        if getattr(estimator, "_skl_callbacks", None):
+            self._context = estimator._init_callback_context(max_subtasks=None)
+            self._context.call_on_fit_task_begin(**self._told)
+
+    @contextmanager
+    def search(
+        self, model_of: Callable[[EvidenceFit], Any]
+    ) -> Iterator[Callback | None]:
+        """Open the search; yields a callback that ends one step and begins the next."""
+        if self._context is None:
+            yield None
+            return
+        step = self._begun()
+
+        def after(news: Snapshot) -> bool:
+            nonlocal step
+            assert news.fit is not None
+            fit = news.fit
+            stop = step.call_on_fit_task_end(
+                reconstruction_attributes=lambda: self._attributes(model_of(fit())),
+                **self._told,
+            )
+            step = self._begun()
+            return bool(stop)
+
+        try:
+            yield after
+        finally:
+            # The step that was begun last will not be taken.
+            step.call_on_fit_task_end(estimator=self._told["estimator"])
+
+    def finish(self) -> None:
+        """End the task: the estimator is fitted."""
+        if self._context is not None:
+            self._context.call_on_fit_task_end(
+                reconstruction_attributes={}, **self._told
+            )
+
+    def _begun(self) -> Any:
+        assert self._context is not None
+        step = self._context.subcontext(task_name="step")
+        step.call_on_fit_task_begin(**self._told)
+        return step
+
+
+class FitWarning(UserWarning):
+    """A fit that ended in a special case; the message says what to do."""
+
+
+def tell(model: Any, stacklevel: int) -> None:
+    """Warn if a fit did not converge, and issue the model's remarks."""
+    if model.status not in {Status.CONVERGED, Status.STOPPED}:
+        category = FitWarning if model.status.success else ConvergenceWarning
+        warnings.warn(model.outcome, category, stacklevel=stacklevel)
+    # A fit that was stopped has its own warning.
+    calibration = model.calibration if model.status.success else None
+    if calibration is not None and calibration.warning is not None:
+        warnings.warn(calibration.warning, FitWarning, stacklevel=stacklevel)
+    for remark in model.remarks:
+        warnings.warn(remark, FitWarning, stacklevel=stacklevel)
+
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def as_blocks(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
+    """Convert a Dask collection to blocks with their targets and weights."""
+    if not is_dask(X):
+        return X, y, sample_weight
+    return dask_blocks(X, y, sample_weight), None, None
+
+
+def lazy_on_collections(method: Method) -> Method:
+    """Make a method of X return lazy arrays for Dask collections."""
+
+    @wraps(method)
+    def called(self: Any, X: Any, *others: Any, **named: Any) -> Any:
+        if not is_dask(X):
+            return method(self, X, *others, **named)
+        check_is_fitted(self)
+        return lazily(partial(_of_rows, method, self, others, named), X)
+
+    return called  # type: ignore[return-value]
+
+
+def _of_rows(
+    method: Callable[..., Any],
+    model: Any,
+    others: tuple[Any, ...],
+    named: dict[str, Any],
+    X: Any,
+) -> Any:
+    return method(model, X, *others, **named)
+
+
+# Attributes that only some fits set; the next fit removes them.
+OPTIONAL = (
+    "accumulated_",
+    "calibration_",
+    "degrees_of_freedom_",
+    "dispersion_",
+    "estimators_",
+    "kernel_",
+    "kernel_weights_",
+    "kernel_history_",
+    "length_scales_",
+    "feature_relevance_",
+    "leave_one_out_error_",
+    "n_partitions_",
+    "noise_variance_",
+    "partition_history_",
+    "partition_size_",
+    "sparseness_ratio_",
+    "tuning_history_",
+)
+
+
+def fitted_attributes(model: Any) -> dict[str, Any]:
+    """Fitted attributes by name, of one model or several."""
+    model = model.in_order()
+    learned = {
+        "kernel_": model.learned.kernel,
+        "kernel_weights_": model.learned.weights,
+        "kernel_history_": model.learned.history,
+        "length_scales_": model.learned.length_scales,
+        "feature_relevance_": model.learned.feature_relevance,
+        "calibration_": model.calibration,
+    }
+    parts = model.partition
+    if parts is not None:
+        learned |= {
+            "partition_size_": parts.size,
+            "n_partitions_": parts.number,
+            "sparseness_ratio_": parts.sparseness_ratio,
+            "partition_history_": parts.history,
+        }
+    return {
+        "model_": model,
+        "relevance_": model.indices,
+        "relevance_kernel_": model.kernel_indices,
+        "relevance_vectors_": model.centres,
+        "dual_coef_": model.weights,
+        "prior_precision_": model.prior_precision,
+        "intercept_": model.intercept,
+        "intercept_precision_": model.intercept_precision,
+        "log_evidence_": model.log_evidence,
+        "n_iter_": model.n_iter,
+        "history_": model.history,
+        "status_": model.status,
+        **{name: value for name, value in learned.items() if value is not None},
+    }
+
 
 _COPIED = 0.1  # of the memory budget, for rows in an order of their own
 
@@ -77,12 +282,12 @@ class KernelModel(CallbackSupportMixin, Savable, BaseEstimator, ABC):
     def _fit(
         self, X: Any, y: Any, sample_weight: Any, fitted: Callable[..., Any]
     ) -> Self:
-        """What every ``fit`` does, with what makes a model of data and a monitor."""
+        """Check parameters, make the model with ``fitted``, and set the attributes."""
         self._check_parameters()
         task = Task(self, X, y, self._attributes)
         X, y, sample_weight = as_blocks(X, y, sample_weight)
         verbose = int(self.verbose)
-        with features_kept(self), heard(verbose):
+        with features_kept(self), log_to_stderr(verbose):
             model = fitted(X, y, sample_weight, logged(verbose, task.search))
             self._keep(self._attributes(model))
         task.finish()
@@ -90,7 +295,7 @@ class KernelModel(CallbackSupportMixin, Savable, BaseEstimator, ABC):
         return self
 
     def restored(self, model: Any) -> Self:
-        """The estimator as after the fit of a model that was made before."""
+        """Set the fitted attributes of a model that was fitted before."""
         self._check_parameters()
         note_features(self, model.features.number, model.features.names)
         self._keep(self._attributes(model))
@@ -98,14 +303,14 @@ class KernelModel(CallbackSupportMixin, Savable, BaseEstimator, ABC):
 
     @abstractmethod
     def _fitted(self, X: Any, y: Any, sample_weight: Any, monitor: Monitor) -> Any:
-        """The model of these data; of the estimator only its features are noted."""
+        """Fit a model to these data; only features are noted on the estimator."""
 
     @abstractmethod
     def _attributes(self, model: Any) -> dict[str, Any]:
         """Fitted attributes by name."""
 
     def _keep(self, attributes: dict[str, Any]) -> None:
-        """Become the estimator that was fitted; what could fail is done by now."""
+        """Set the fitted attributes; nothing can fail from here on."""
         for name in OPTIONAL:
             if name in vars(self):
                 delattr(self, name)
@@ -209,11 +414,11 @@ class KernelModel(CallbackSupportMixin, Savable, BaseEstimator, ABC):
         return (objects, found[1]) if y else objects
 
     def _seed(self) -> int:
-        """For everything that is drawn in a fit."""
+        """The seed of everything that is drawn in a fit."""
         return as_seed(self.random_state)
 
     def _checked(self, X: Any) -> Any:
-        """Rows to predict, which are like those of the fit."""
+        """Validated rows to predict."""
         check_is_fitted(self)
         if is_row_blocks(X):
             check_same_features(self, X)

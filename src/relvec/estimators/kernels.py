@@ -133,7 +133,7 @@ class KernelChoice:
 
     @property
     def number(self) -> int:
-        """Of kernels."""
+        """The number of kernels of one model."""
         return len(self.kernel) if self.several else 1
 
     @property
@@ -200,7 +200,7 @@ class KernelChoice:
 
 
 def as_list(kernel: Any) -> list[Any]:
-    """Of a kernel or several."""
+    """A list of the kernel, or of the kernels."""
     return list(kernel) if isinstance(kernel, list | tuple) else [kernel]
 
 

@@ -3,14 +3,61 @@
 from functools import partial
 from typing import Any, Self
 
-from relvec.estimators.callbacks import with_callbacks
-from relvec.estimators.draws import DrawnFunctions
+import numpy as np
+
+from relvec.estimators.base import SparseKernelModel
 from relvec.estimators.incremental import IncrementalModel
-from relvec.estimators.kernel_model import KernelRegressor
+from relvec.estimators.kernel_model import KernelRegressor, with_callbacks
 from relvec.evidence import Deadline
 from relvec.kernel_search import learns_together
-from relvec.modelling import OUTPUTS, Monitor, Targets, checked_fit, has_prior
+from relvec.modelling import OUTPUTS, Monitor, Targets, checked_by_folds, has_prior
 from relvec.parameters import check_choice, check_one_target
+from relvec.typing import Array
+
+
+class DrawnFunctions(SparseKernelModel):
+    """A regression whose posterior can be drawn from."""
+
+    def sample_posterior(self, X: Any, n: int = 1, random_state: Any = None) -> Array:
+        """Functions drawn from the posterior, at all rows together.
+
+        Each is one function of X that the data leave possible, smooth as its kernel is,
+        and without noise. At every row they have the mean that ``predict`` has, and the
+        variance of its error bars but for the noise. With ``uncertainty="augmented"``
+        what these gain far from the data is correlated between rows as the process is
+        that they gain it by.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows at which the functions are wanted.
+        n : int, default=1
+            How many functions.
+        random_state : int, RandomState instance or None, default=None
+            For the draws. None is always the same.
+
+        Returns
+        -------
+        ndarray of shape (n, n_samples) or (n, n_samples, n_outputs)
+            A function in every row, or one of each output.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from relvec import RVR
+        >>> from relvec.data import noisy_sinc
+        >>> X, y = noisy_sinc(100, seed=0)
+        >>> line = np.linspace(-10, 10, 500)[:, None]
+        >>> functions = RVR().fit(X, y).sample_posterior(line, 200)
+        >>> functions.shape
+        (200, 500)
+        >>> peaks = functions.max(axis=1)  # how high is the highest point?
+        >>> bool(0.9 < peaks.mean() < 1.1), bool(peaks.std() < 0.1)
+        (True, True)
+        """
+        drawn = self._drawn(X, n, random_state)
+        return np.stack([self.model_.given(one).mean for one in drawn])
+
 
 # What outputs do not share.
 _ALONE = (
@@ -364,6 +411,7 @@ default="gaussian"
     def _fitted(
         self, X: Any, y: Any, sample_weight: Any, monitor: Monitor, y_std: Any = None
     ) -> Any:
+        # Check what was given.
         deadline, centred = Deadline.after(self.max_seconds), bool(self.fit_intercept)
         noise, known = self._noise_model, None
         if y_std is not None:
@@ -371,24 +419,27 @@ default="gaussian"
             sample_weight = known.weight
         targets = Targets(self.outputs, noise, centred, self._start)
         family, start = targets.regression(known)
-        if self._goes_elsewhere(X):
+        if self._is_distributed(X):
             noise.check_rows(held=False)
-            survey = self._surveyed(X, y, sample_weight, classes=False)
-            return self._fitted_elsewhere(X, survey, family, deadline, monitor)
+            survey = self._summarised(X, y, sample_weight, classes=False)
+            return self._fit_distributed(X, survey, family, deadline, monitor)
         if not self._takes_several:
             check_one_target(y, _ALONE, "set outputs='independent', or leave it out")
         checks = {"y_numeric": True, "multi_output": self._takes_several}
         rows, values = self._training_rows(X, y, sample_weight, **checks)
         noise.check_rows(held=rows.in_memory)
+        # Learn the kernel, search, and calibrate by rows left out in closed form.
+        spec = self._specification(rows, family, deadline)
         fit = noise.fitting(self._fit_function(self._learning))
-        if known is None:
-            fit = checked_fit(fit)
-        specified = partial(self._specification, rows, deadline=deadline)
         if values.ndim > 1:
-            return targets.fitted(fit, specified, rows, values, monitor=monitor)
-        fit = partial(fit, start=start, monitor=monitor)
-        spec, data = specified(family), family.encoded(rows, values)
-        return fit(spec, data) if known is None else known.fitted(fit, spec, data)
+            return targets.fitted(fit, spec, rows, values, monitor=monitor)
+        data = family.encoded(rows, values)
+        if known is not None:
+            fit = partial(fit, start=start, monitor=monitor)
+            return known.fitted(fit, spec, data)
+        model = fit(spec, data, start=start, monitor=monitor)
+        # Calibrate by folds where closed forms are blind.
+        return checked_by_folds(model, fit, spec, data)
 
     def _attributes(self, model: Any) -> dict[str, Any]:
         family = getattr(model, "family", model)  # several models have several

@@ -1,17 +1,32 @@
-"""scikit-learn's validation of arrays, and the same for blocks of rows."""
+"""Validation of rows and classes: scikit-learn's checks, also for blocks of rows."""
 
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
+from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import validate_data
 
 from relvec.data import RowBlocks
-from relvec.modelling import TrainingRows
-from relvec.parameters import as_floats, check_count, check_unmasked
+from relvec.modelling import (
+    ONE_AGAINST,
+    SINGLE_MODELS,
+    OneAgainstOne,
+    Scheme,
+    TrainingRows,
+    is_one_against,
+)
+from relvec.parameters import (
+    as_floats,
+    as_weights,
+    check_choice,
+    check_count,
+    check_unmasked,
+)
 from relvec.typing import AnyArray
 
 # Rows drawn as centres by candidates="auto"; all of them up to here.
@@ -23,7 +38,7 @@ _FLOATS = (np.float64, np.float32)
 
 @contextmanager
 def features_kept(estimator: Any) -> Iterator[None]:
-    """What validation notes of the features is taken back if a fit does not end.
+    """Restore the noted features if a fit does not end.
 
     So an estimator is as it was after an error or an interrupt.
     """
@@ -113,7 +128,7 @@ def _is_plain(array: Any, ndim: int) -> bool:
 
 
 def _remedy(estimator: Any, error: str) -> str | None:
-    """What scikit-learn says, and what to do."""
+    """scikit-learn's message, with a remedy."""
     if "could not convert string" in error:
         return (
             f"X or y holds text ({error}): encode it as numbers first, for "
@@ -153,7 +168,7 @@ def check_columns(X: AnyArray, announced: int | None) -> None:
 
 
 def check_candidates(value: Any) -> None:
-    """A word, a number, or an array of centres."""
+    """Check ``candidates``: a word, a number, or an array of centres."""
     if is_centres(value) or (isinstance(value, str) and value in {"auto", "all"}):
         return
     if isinstance(value, str):
@@ -238,7 +253,7 @@ def _is_object(item: Any) -> bool:
 
 
 def check_nothing_beside(y: Any, sample_weight: Any) -> None:
-    """Refuse what blocks have themselves."""
+    """Reject targets and weights beside blocks that bring their own."""
     if y is not None or sample_weight is not None:
         raise ValueError(
             "blocks of rows bring their targets and weights along: name their columns "
@@ -268,3 +283,79 @@ def check_same_features(estimator: Any, blocks: RowBlocks) -> None:
             f"the blocks have features {names} and the model was fitted with "
             f"{list(fitted)}: give them in that order, scan(features=[...])"
         )
+
+
+MULTI_CLASS = ("auto", *SINGLE_MODELS, *ONE_AGAINST)
+# For one model of all classes: each step takes numbers of rows × classes × nodes of an
+# integral, and a hundred classes already take minutes.
+MOST_CLASSES = 500
+
+
+def check_multi_class(multi_class: Any) -> None:
+    """Check ``multi_class``: a name, or an object with settings."""
+    if not isinstance(multi_class, Scheme | OneAgainstOne):
+        check_choice("multi_class", multi_class, MULTI_CLASS)
+
+
+def check_several(classes: AnyArray, model: Any) -> None:
+    """Reject a single class."""
+    if len(classes) < 2:
+        raise ValueError(
+            f"y holds one class only, {classes.tolist()}: {type(model).__name__} "
+            "needs rows of at least two classes with positive sample_weight"
+        )
+
+
+def check_one_model(classes: AnyArray, multi_class: Any) -> None:
+    """Refuse more classes than one model of all of them can be fitted for."""
+    if len(classes) > MOST_CLASSES and not is_one_against(multi_class):
+        raise ValueError(
+            f"y holds {len(classes)} classes, and one model of more than "
+            f"{MOST_CLASSES} takes too long: set multi_class='ovr', which has a model "
+            "for each class, or use LSSVC"
+        )
+
+
+def has_probabilities(model: Any) -> bool:
+    """Whether a classifier has probabilities; raise an error for votes."""
+    if model.multi_class == OneAgainstOne("votes"):
+        raise AttributeError(
+            "votes are no probabilities: for predict_proba set multi_class to 'ovo', "
+            "or its decision to 'coupled'"
+        )
+    return True
+
+
+def check_class_weight(value: Any) -> None:
+    """Check ``class_weight``: "balanced", weights by label, or None."""
+    named = isinstance(value, str) and value == "balanced"
+    if not (value is None or named or isinstance(value, dict)):
+        raise ValueError(
+            "class_weight must be a dict of weights by class, 'balanced' or None; got "
+            f"{value!r}"
+        )
+
+
+def weighted_by_class(
+    class_weight: Any, rows: TrainingRows, y: AnyArray, *, at_most_one: bool = False
+) -> tuple[TrainingRows, AnyArray]:
+    """Multiply weights by those of the classes; rows of weight zero are dropped.
+
+    At most by one, if that is asked for: then by weights beside the largest of them.
+    """
+    if class_weight is None:
+        return rows, y
+    labels, classes = np.unique(y, return_inverse=True)
+    if isinstance(class_weight, str):
+        # Rows count as often as their weight says, which not every scikit-learn knows.
+        count = np.bincount(classes, rows.weight)
+        of_class = count.sum() / (len(labels) * count)
+    else:
+        of_class = compute_class_weight(class_weight, classes=labels, y=labels)
+        of_class = as_weights(of_class, len(labels), name="class_weight")
+    if at_most_one:
+        of_class = of_class / of_class.max()
+    weight = rows.weight * of_class[classes]
+    counted = np.flatnonzero(weight)
+    weighted = replace(rows, weight=weight, spread=None)
+    return weighted.subset(counted), y[counted]

@@ -210,10 +210,10 @@ class BatchSearch:
             after = "checking" if self.checks else "over"
             return replace(state, phase="closing" if again else after)
         if state.phase == "checking":
-            # An action that gains may be the first of several.
-            # Where modes are refitted it is found by looking again, unless it is much.
-            much = problem.likelihood.conjugate
-            after = "polishing" if much else "checking"
+            # An action that gains may be the first of several. Polishing knows no price,
+            # and would bring back what closing has taken out.
+            free = problem.likelihood.conjugate and not self.price
+            after = "polishing" if free else "checking"
             return replace(state, phase=after if gain > 0 else "over", batch=1)
         enough = settings.polish_gain if state.batch > 1 else 1.0
         if gain > enough * nats:

@@ -188,7 +188,7 @@ _TINY = 1e-30  # a smaller sum of features or norm counts as zero
 # Trapezium rule for Matérn kernels: step in units of the narrowest integrand, largest z
 # with a value above rounding, and log size of omitted terms. All errors are near 1e-14.
 _STEP, _FURTHEST, _LEFT_OUT = 0.7, 35.0, 34.0
-# Beyond, exp(−z) is zero in either precision; squares are still in range.
+# ExcessVariance, exp(−z) is zero in either precision; squares are still in range.
 _LARGEST_DISTANCE = 1e4
 _LARGEST_RATE = 1e30  # within the range of single precision
 

@@ -49,16 +49,16 @@ from relvec.modelling import (
     trial_rows,
     variance_factor,
 )
-from relvec.modelling.coupling import Pairs, Rest, VotingPairs
 from relvec.modelling.families import (
     ClassWiseProbit,
     Counts,
     Logit,
-    PluggedIn,
+    PlugInProbit,
     Probit,
     TwoClasses,
 )
-from relvec.modelling.surroundings import Surroundings
+from relvec.modelling.latent import AugmentedVariance
+from relvec.modelling.several_models import Pairs, Rest, VotingPairs
 from relvec.posterior import CoupledPosterior
 from relvec.typing import AnyArray, Array, Indices
 
@@ -70,13 +70,13 @@ _TINY = 1e-30
 class AugmentedMoments:
     """Mean and variance augmented by what the data do not determine."""
 
-    found: Surroundings
+    found: AugmentedVariance
     squares: Expression  # (m,) of z
     prior: Expression  # (1,) k(x, x)
 
     @classmethod
     def of(
-        cls, found: Surroundings, functions: FunctionValues, pairs: KernelInputs
+        cls, found: AugmentedVariance, functions: FunctionValues, pairs: KernelInputs
     ) -> "AugmentedMoments":
         """Build from the model's own functions and additional pivots."""
         pivots = FunctionValues.of(Basis((found.pivots,), bias=False), pairs)
@@ -331,7 +331,7 @@ def _class_wise(family: ClassWiseProbit, of: Latent) -> Expression:
     return normalised(mixed_with_priors(p, family.doubt))
 
 
-def _plug_in(family: PluggedIn, of: Latent) -> Expression:
+def _plug_in(family: PlugInProbit, of: Latent) -> Expression:
     p = _probit(of.mean, constant(np.zeros(1)), grid_size(1.0))
     return normalised(mixed_with_priors(p, family.doubt))
 
@@ -355,7 +355,7 @@ _CLASSES: dict[type[Any], Callable[[Any, Latent], Expression]] = {
     TwoClasses: _two_classes,
     Probit: _contrasts,
     ClassWiseProbit: _class_wise,
-    PluggedIn: _plug_in,
+    PlugInProbit: _plug_in,
     Logit: _logit,
 }
 

@@ -30,14 +30,14 @@ from relvec.export.expressions import (
 from relvec.likelihoods.averages import COMMON_SHARE, LEAST_PIVOT, scattered
 from relvec.likelihoods.bernoulli import kolmogorov_rule
 from relvec.likelihoods.multinomial import coupled_rule
-from relvec.modelling.families import Doubt
+from relvec.modelling.families import ClassPriorMixing
 from relvec.precision import ROUNDING
 from relvec.typing import Array
 
 # Expansion of the normal tail as in ``likelihoods.probit_integrals``, here with a
 # degree for relative errors of 1e-15.
 _MIDDLE, _DEGREE = 3.75 * np.sqrt(2.0), 21
-# Beyond, squares exceed the range of single precision.
+# ExcessVariance, squares exceed the range of single precision.
 _FURTHEST = 1e9
 
 
@@ -134,7 +134,7 @@ _LOG_DENSITY = -0.5 * np.log(2 * np.pi)
 
 
 def averaged_sigmoid(
-    mean: Expression, variance: Expression, doubt: Doubt | None
+    mean: Expression, variance: Expression, doubt: ClassPriorMixing | None
 ) -> Expression:
     """P (2,) of two classes, averaged over η with these moments (1,)."""
     nodes, weights = kolmogorov_rule()
@@ -150,7 +150,7 @@ def averaged_sigmoid(
     return named("both_sides", mixed_with_priors(p, doubt), short, sides, even)
 
 
-def _shares(doubt: Doubt | None, n_classes: int) -> tuple[float, Array]:
+def _shares(doubt: ClassPriorMixing | None, n_classes: int) -> tuple[float, Array]:
     """The weight of the model, and the weighted class frequencies."""
     if doubt is None:
         return 1.0, np.zeros(n_classes)
@@ -164,14 +164,14 @@ def log_averaged_sigmoid(mean: Expression, variance: Expression) -> Expression:
     return log_sum_exp(log_normal_cdf(z) + np.log(weights))
 
 
-def mixed_with_priors(p: Expression, doubt: Doubt | None) -> Expression:
+def mixed_with_priors(p: Expression, doubt: ClassPriorMixing | None) -> Expression:
     """Mix probabilities with class frequencies."""
     sure, shares = _shares(doubt, p.shape[-1])
     return p * sure + shares
 
 
 def log_mixed_with_priors(
-    log_p: Expression, doubts: list[Doubt | None], place: int
+    log_p: Expression, doubts: list[ClassPriorMixing | None], place: int
 ) -> Expression:
     """Mix log probabilities (M,) of one of two classes of several models."""
     if not any(doubts):
@@ -252,7 +252,7 @@ def half_points(n_outputs: int) -> Array:
 
 
 def couple_pairs(p: list[Expression], n_classes: int) -> Expression:
-    """P (K,) from those of all pairs, as in ``relvec.modelling.coupling``.
+    """P (K,) from those of all pairs, as in ``relvec.modelling.several_models``.
 
     With Q of its quadratic form, p is proportional to the solution of (Q + 11ᵀ)p = 1. Q
     is singular if pairs agree; the sum is not.
@@ -272,7 +272,7 @@ def couple_pairs(p: list[Expression], n_classes: int) -> Expression:
 
 
 def votes(odds: Expression, n_classes: int) -> Expression:
-    """Votes (K,) from log odds (pairs,), as in ``relvec.modelling.coupling``."""
+    """Votes (K,) from log odds (pairs,), as in ``relvec.modelling.several_models``."""
     first, second = (np.eye(n_classes)[side] for side in np.triu_indices(n_classes, 1))
     lost = if_negative(ROUNDING - odds, 0.0, 1.0)
     counted = matmul(lost, first - second) + second.sum(axis=0)

@@ -1,4 +1,4 @@
-"""What a fit promises for rows that it has not seen, in closed form.
+"""Criteria for rows that a fit has not seen, in closed form.
 
 All are losses per observation, in nats: the lower the better.
 
@@ -43,8 +43,8 @@ _MOST_FOR_ITS_OWN = 5.0
 
 
 @dataclass(frozen=True)
-class Judged:
-    """A fit and the rows it was made of."""
+class LeaveOneOut:
+    """Leave-one-out predictions and criteria of a fit on its training rows."""
 
     y: Array  # (N, K)
     sample_weight: Array  # (N,)
@@ -89,8 +89,8 @@ class Judged:
         """Mean and variance of η (N, K) of every row."""
         return self.posterior.predict(self.functions)
 
-    def under(self, likelihood: Likelihood) -> "Judged":
-        """The same with another likelihood, which does not change ``with_rows``."""
+    def under(self, likelihood: Likelihood) -> "LeaveOneOut":
+        """These inputs with another likelihood; ``with_rows`` does not change."""
         other = replace(self, likelihood=likelihood)
         vars(other)["with_rows"] = self.with_rows  # as cached_property does
         return other
@@ -139,7 +139,7 @@ class Judged:
     def _log_predictive(
         self, rows: Indices | slice, eta: Array, variance: Array
     ) -> Array:
-        """Of some rows without themselves, given η and s with them."""
+        """Log predictive densities of rows left out, from η and s with these rows."""
         left_out = self._left_out(rows, eta, variance)
         return self.likelihood.log_predictive(self.y[rows], *left_out)
 
@@ -160,7 +160,7 @@ class Judged:
 
     @cached_property
     def observations(self) -> PseudoObservations:
-        """What the data are to the model."""
+        """The pseudo-observations at the fitted mean."""
         return self.likelihood.pseudo_observations(
             self.y, self._eta, self.sample_weight
         )
@@ -180,7 +180,7 @@ class Judged:
         return eta, np.maximum(variance, 0.0)
 
 
-CRITERIA: dict[str, Callable[[Judged], float]] = {
+CRITERIA: dict[str, Callable[[LeaveOneOut], float]] = {
     # Each of the two errs where the other does not.
     "auto": lambda fit: fit.gcv + fit.loo,
     "loo": lambda fit: fit.loo,
@@ -192,7 +192,7 @@ CRITERIA: dict[str, Callable[[Judged], float]] = {
 def gcv_loss(
     likelihood: Likelihood, y: Array, eta: Array, sample_weight: Array, n_functions: int
 ) -> float:
-    """Minus the log likelihood and what functions cost, per observation."""
+    """Minus the log likelihood plus the cost of functions, per observation."""
     count = float(sample_weight.sum())
     fitted = refitted(likelihood, y, eta, sample_weight)
     left = 1 - _COST_PER_FUNCTION * n_functions / count

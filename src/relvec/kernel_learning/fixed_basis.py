@@ -1,4 +1,4 @@
-"""A model of fixed basis functions, and the gradient of its evidence by their values.
+"""A model of fixed basis functions, and gradients of its evidence.
 
 Given    functions Φ, precisions α and pseudo-observations t̂ with precision B
 Gives    the log evidence L and, summed over outputs,
@@ -9,22 +9,60 @@ Gives    the log evidence L and, summed over outputs,
 
 The first is (27) of Yuan et al. with the factor σ⁻² that it lacks. Outputs share α, or
 each has its own; then so does ∂L/∂log α.
+
+**Weights of kernels.** For a convex combination of kernels, Φ = Σₛ θₛΦₛ, the evidence
+is maximised over θ on the simplex, given the columns Φₛ of a model's functions by every
+kernel, its α and its pseudo-observations, which are fixed; by quasi-Newton steps on z
+with θ = softmax z and
+
+    ∂L/∂θₛ = tr Φₛᵀ ∂L/∂Φ = Σ_c [ μ_cᵀΦₛᵀB_c(t̂_c − Φμ_c) − tr Φₛᵀ B_cΦΣ_c ]
+
+with α and Σ of each output's own, or shared. For a lower bound with auxiliary
+variables, whose means are t̂ and whose precision is one, this is the gradient of the
+bound itself at its maximum over their distribution, which need not move (the envelope
+theorem).
+
+**Bounds on weights.** Two functions side by side with large weights of opposite sign
+are a steep gradient where there are rows, and run wild where there are none. Wide
+functions need such weights, since they hardly differ from a constant over the rows.
+Narrow functions with learned length scales do not: a function of another scale says
+the same.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+from scipy.optimize import minimize
+from scipy.special import softmax
 
 from relvec.evidence.newton import Ascent, Moments, Solution, ascend
-from relvec.kernel_learning.bound import WeightBound
 from relvec.likelihoods import PseudoObservations
 from relvec.typing import Array
+
+# How fast the bound gives way to functions that are wide: so steep that narrow ones do
+# not feel it. Other powers are not on record.
+_POWER = 4
+
+
+@dataclass(frozen=True)
+class WeightBound:
+    """Upper bound on prior standard deviations, which grows with length scales."""
+
+    narrow: float  # of functions far narrower than ``wide``
+    wide: Array  # (1 or d,) length scales at which it has doubled
+
+    def max_prior_std(self, scales: Array) -> Array:
+        """Bounds for functions with these length scales (n, 1 or d)."""
+        logarithm = np.mean(np.log(scales / self.wide), axis=1)
+        return np.asarray(self.narrow * (1 + np.exp(_POWER * logarithm)))
 
 
 @dataclass(frozen=True)
 class Observations:
-    """The data as a model sees them, fixed while its functions move."""
+    """Pseudo-observations that stay fixed while the functions move."""
 
     seen: PseudoObservations
     count: float  # Σv
@@ -51,13 +89,13 @@ class FixedBasisModel:
 
     @cached_property
     def solution(self) -> Solution:
-        """The posterior."""
+        """The posterior of the weights."""
         moments = self.observations.moments(self.functions)
         return moments.solved(self.prior_precision, self.noise_precision)
 
     @property
     def log_evidence(self) -> float:
-        """Of the pseudo-observations."""
+        """Log evidence of the pseudo-observations."""
         return self.solution.log_evidence
 
     @property
@@ -129,3 +167,59 @@ class FixedBasisModel:
         )
         precision = found.prior_precision * norms[found.chosen] ** 2
         return replace(found, prior_precision=precision)
+
+
+_MOST_STEPS = 30  # of few weights; α is fixed meanwhile, so more digits are of no use
+_LEAST_WEIGHT = 1e-12  # to begin with: a weight of zero would never move
+
+
+@dataclass(frozen=True)
+class Mixed:
+    """A model whose functions are mixtures of several kernels."""
+
+    parts: Array  # (S, N, n) its functions by every kernel
+    constant: Array  # (N, 0 or 1)
+    prior_precision: Array  # (0 or 1 + n,), or (K, 0 or 1 + n)
+    seen: PseudoObservations
+    count: float  # Σv
+
+    def log_evidence(self, weights: Array) -> tuple[float, Array]:
+        """Log evidence of the pseudo-observations; its gradient by weights (S,)."""
+        kernel = np.tensordot(weights, self.parts, axes=1)
+        model = FixedBasisModel(
+            functions=np.hstack([self.constant, kernel]),
+            prior_precision=self.prior_precision,
+            noise_precision=self.seen.noise_precision,
+            observations=Observations(self.seen, self.count),
+        )
+        gradient = model.gradient[:, self.constant.shape[1] :]
+        return model.log_evidence, np.tensordot(self.parts, gradient, axes=2)
+
+
+def better_weights(
+    model: Mixed, weights: Array, ended: Callable[[], bool] = lambda: False
+) -> Array:
+    """Weights of the kernels with higher evidence, found from these.
+
+    There are fewer steps where ``ended`` tells that there is no time for more.
+    """
+
+    def objective(z: Array) -> tuple[float, Array]:
+        theta = softmax(z)
+        value, gradient = model.log_evidence(theta)
+        return -value, -theta * (gradient - theta @ gradient)
+
+    def after_step(intermediate_result: Any) -> None:
+        if ended():
+            raise StopIteration
+
+    start = np.log(np.maximum(weights, _LEAST_WEIGHT))
+    found = minimize(
+        objective,
+        start,
+        jac=True,
+        method="L-BFGS-B",
+        callback=after_step,
+        options={"maxiter": _MOST_STEPS},
+    )
+    return np.asarray(softmax(found.x))

@@ -23,8 +23,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.linalg import cho_solve, cholesky
 
-from relvec.kernel_learning.own_scales import ScalePrior
-from relvec.kernel_learning.scales import Range, lowest
+from relvec.kernel_learning.scales import Range, ScalePrior, lowest
 from relvec.kernels.per_centre_scale import PerCentreScale
 from relvec.kernels.stationary import Radial
 from relvec.linalg import cholesky_and_inverse
@@ -49,7 +48,7 @@ _JITTER = 1e-10  # of the kernel: what is left of positive definite with these d
 
 @dataclass(frozen=True)
 class Proposal:
-    """What a Gaussian process has found."""
+    """Length scales proposed by a Gaussian process."""
 
     scales: Array  # (1 or d,)
     amplitude: float
@@ -77,7 +76,7 @@ class GaussianProcess:
     def of(
         cls, kernel: Radial, rows: AnyArray, target: Array, weight: Array, *, tied: bool
     ) -> "GaussianProcess":
-        """On rows of which some may be equal, in any order."""
+        """Set up the process; rows may contain duplicates, in any order."""
         unique, inverse = np.unique(rows, axis=0, return_inverse=True)
         total = np.asarray(np.bincount(inverse.ravel(), weight), dtype=np.float64)
         sums = [np.bincount(inverse.ravel(), weight * each) for each in target.T]
@@ -125,7 +124,7 @@ class GaussianProcess:
         return self.log_evidence(proposal.scales, proposal.others)[0] - float(nothing)
 
     def linear_gain(self) -> float:
-        """The same of planes, whose covariance is a(x − x̄)ᵀ(z − z̄), at the best a.
+        """The gain of planes, whose covariance is a(x − x̄)ᵀ(z − z̄), at the best a.
 
         With rows and targets times √v the evidence is that of independent numbers, the
         targets in the covariance's eigenvectors, of variances σ²(1 + rλ).
@@ -154,7 +153,7 @@ class GaussianProcess:
         return max(map(evidence, ratios)) - evidence(0.0)
 
     def leave_one_out(self, proposal: Proposal) -> Array:
-        """Mean squares of the targets' errors by all other rows (K,).
+        """Leave-one-out mean squared errors of the targets (K,).
 
         They are b/diag(C⁻¹), as Sundararajan and Keerthi (2001) have it.
         """
@@ -175,7 +174,7 @@ class GaussianProcess:
         return np.asarray(proposal.amplitude * functions.values(rows) @ weights)
 
     def _some(self, count: int) -> "GaussianProcess":
-        """On about so many of the rows, evenly spread."""
+        """The process on about ``count`` of the rows, evenly spread."""
         rows = np.arange(0, len(self.target), -(-len(self.target) // count))
         return replace(
             self,
@@ -189,7 +188,7 @@ class GaussianProcess:
         return replace(self.functions, scales=np.broadcast_to(scales, shape))
 
     def log_evidence(self, scales: Array, others: Array) -> tuple[float, Array]:
-        """At ℓ and (log a, log σ²), but for a constant; and its gradient by logs."""
+        """Log evidence at ℓ, (log a, log σ²) up to a constant; its gradient by logs."""
         amplitude, noise = np.exp(others)
         rows, n_outputs = self.functions.centres, self.target.shape[1]
         kernel, by_log_scales = self._scaled(scales).with_gradient(rows)
@@ -217,7 +216,7 @@ class GaussianProcess:
         return -0.5 * len(self.weight) * float(np.sum(np.log(varying)))
 
     def _covariance(self, kernel: Array, amplitude: float, noise: float) -> Array:
-        """C; the kernel gets its jitter in place."""
+        """The covariance C; jitter is added to the kernel in place."""
         diagonal = np.diag_indices(len(kernel))
         kernel[diagonal] += _JITTER
         covariance = amplitude * kernel

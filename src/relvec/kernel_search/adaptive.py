@@ -20,7 +20,7 @@ from relvec.evidence import Status, TopDown, WarmStart
 from relvec.kernel_learning import (
     CRITERIA,
     FixedBasisModel,
-    Judged,
+    LeaveOneOut,
     Observations,
     OwnScales,
     Range,
@@ -225,7 +225,7 @@ class AdaptiveModel:
         return observations(self.model, self.trials.data, eta, self.bound)
 
     @property
-    def _criterion(self) -> Callable[[Judged], float]:
+    def _criterion(self) -> Callable[[LeaveOneOut], float]:
         """GCV does not tell apart dictionaries that are reduced by it: loo, mostly."""
         criterion = self.trials.judge.criterion
         return CRITERIA["loo" if criterion == "auto" else criterion]
@@ -237,11 +237,11 @@ class AdaptiveModel:
         scales = [np.atleast_1d(kernel.scale) for kernel in known if kernel is not None]
         return np.log(scales[0]), np.log(scales[-1])
 
-    def _judged(self, basis: ScalableBasis, fixed: FixedBasisModel) -> Judged:
+    def _judged(self, basis: ScalableBasis, fixed: FixedBasisModel) -> LeaveOneOut:
         data, solution, alpha = self.trials.data, fixed.solution, fixed.prior_precision
         noise = np.log(fixed.noise_precision)
         indices, n_others = np.arange(len(alpha)), basis.fixed.shape[1]
-        return Judged(
+        return LeaveOneOut(
             y=data.targets,
             sample_weight=data.weight,
             likelihood=self.model.fit.likelihood.with_parameters(noise),

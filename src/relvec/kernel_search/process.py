@@ -87,13 +87,13 @@ class ProcessFit:
         about latent values end up about the process's own.
         """
         data, family = trials.data, trials.spec.family
-        targets = family.regressed(data, None)
+        targets = family.gaussian_targets(data, None)
         if isinstance(trials.settings, KernelFamily):
             found = cls._best_family(trials, targets)
         else:
             found = cls._on(trials, targets)
         for _ in range(0 if targets is data else SETTINGS.expansions):
-            found = cls._on(found.trials, family.regressed(data, found.mean))
+            found = cls._on(found.trials, family.gaussian_targets(data, found.mean))
         return found
 
     @classmethod

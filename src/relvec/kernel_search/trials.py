@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from relvec.evidence import Status
-from relvec.kernel_learning import CRITERIA, Judged
+from relvec.kernel_learning import CRITERIA, LeaveOneOut
 from relvec.kernel_search.length_scales import (
     feature_relevance,
     length_scales,
@@ -24,7 +24,7 @@ from relvec.modelling import (
     Monitor,
     Specification,
     TrainingSet,
-    judged,
+    leave_one_out,
     logger,
     maximised,
 )
@@ -169,12 +169,12 @@ class Trials:
         return trial
 
     def _judged(
-        self, model: FittedModel, criterion: Callable[[Judged], float]
+        self, model: FittedModel, criterion: Callable[[LeaveOneOut], float]
     ) -> float:
         """By all rows, or by as many as there is time for."""
 
         def by_rows(count: int) -> float:
-            return criterion(judged(model, self.data.drawn(count)))
+            return criterion(leave_one_out(model, self.data.drawn(count)))
 
         end = self.spec.deadline.end
         return end.in_time(by_rows, len(self.data), _FEWEST_JUDGES)

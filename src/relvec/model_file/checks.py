@@ -52,21 +52,19 @@ from relvec.modelling import (
     RobustRegression,
     SeveralOutputs,
 )
-from relvec.modelling.coupling import Pairs, Rest, VotingPairs
 from relvec.modelling.families.classes import (
     ClassFamily,
+    ClassPriorMixing,
     ClassWiseProbit,
     Logit,
-    PluggedIn,
+    PlugInProbit,
     Probit,
     TwoClasses,
 )
-from relvec.modelling.families.counts import Counts
-from relvec.modelling.families.noise_levels import NoiseLevels
-from relvec.modelling.families.probabilities import Doubt
-from relvec.modelling.residuals import Calibration, Residuals
-from relvec.modelling.same_functions import Pruned
-from relvec.modelling.surroundings import Surroundings
+from relvec.modelling.families.noises import Counts, NoiseLevels
+from relvec.modelling.latent import AugmentedVariance, Pruned
+from relvec.modelling.predictive import Calibration, Residuals
+from relvec.modelling.several_models import Pairs, Rest, VotingPairs
 from relvec.pivots import Pivots
 from relvec.posterior import CoupledPosterior, Posterior
 
@@ -236,7 +234,7 @@ def _scales(group: PerCentreScale, sizes: Sizes) -> None:
         raise refusal("scales", "one for all features, or for each")
 
 
-def _surroundings(found: Surroundings, sizes: Sizes) -> None:
+def _surroundings(found: AugmentedVariance, sizes: Sizes) -> None:
     reals("directions", len(found.pivots))("by_pivots", found.by_pivots, sizes)
     shared = sizes["kernel functions"] if np.size(found.by_functions) else 0
     reals("directions", shared)("by_functions", found.by_functions, sizes)
@@ -280,7 +278,7 @@ def _several_outputs(family: SeveralOutputs, sizes: Sizes) -> None:
         raise refusal("noise_variance", f"an array of 1 to {_MOST_OUTPUTS}")
 
 
-def _doubt(doubt: Doubt, sizes: Sizes) -> None:
+def _doubt(doubt: ClassPriorMixing, sizes: Sizes) -> None:
     if doubt.share >= 1:
         raise refusal("doubt", "a share of frequencies")
 
@@ -335,7 +333,7 @@ def _dual_scales(name: str, value: Any, sizes: Sizes) -> None:
         positive(name, scale, sizes)
 
 
-_CLASSES = TwoClasses, Probit, ClassWiseProbit, PluggedIn, Logit
+_CLASSES = TwoClasses, Probit, ClassWiseProbit, PlugInProbit, Logit
 _NUMBERS = Counts, NoiseLevels, Regression, RobustRegression, SeveralOutputs
 _COUPLINGS: tuple[type[Any], ...] = Rest, Pairs, VotingPairs
 _CEILING = number(above=0.0, finite=False)  # a noise precision may be unlimited
@@ -358,7 +356,7 @@ _OF_REALS: dict[str, Rule] = {
 _OF_CLASSES: dict[str, Rule] = {
     "labels": _labels,
     "coupled": flag,
-    "doubt": optional(_a(Doubt)),
+    "doubt": optional(_a(ClassPriorMixing)),
 }
 _POSTERIOR = Schema(
     {
@@ -399,7 +397,7 @@ _SCHEMAS: dict[type[Any], Schema] = {
         },
         _several_outputs,
     ),
-    Doubt: Schema(
+    ClassPriorMixing: Schema(
         {"frequencies": reals("classes", least=0.0), "share": number(0.0)}, _doubt
     ),
     **{kind: Schema(_OF_CLASSES, _classes) for kind in _CLASSES},
@@ -452,7 +450,7 @@ _SCHEMAS: dict[type[Any], Schema] = {
             "history": history(),
         }
     ),
-    Surroundings: Schema(
+    AugmentedVariance: Schema(
         {
             "pivots": _a(Group),
             "amplitude": reals("outputs", least=0.0),
@@ -483,7 +481,7 @@ _SCHEMAS: dict[type[Any], Schema] = {
             "learned": _a(Learned),
             "remarks": words,
             "partition": optional(_a(PartitionSummary)),
-            "surroundings": optional(_a(Surroundings)),
+            "surroundings": optional(_a(AugmentedVariance)),
             "residuals": optional(_a(Residuals)),
             "calibration": optional(_a(Calibration)),
         },

@@ -42,26 +42,24 @@ from relvec.modelling import (
     Softmax,
     StudentT,
 )
-from relvec.modelling.coupling import Pairs, Rest, VotingPairs
 from relvec.modelling.families.classes import (
+    ClassPriorMixing,
     ClassWiseProbit,
     Logit,
-    PluggedIn,
+    PlugInProbit,
     Probit,
     TwoClasses,
 )
-from relvec.modelling.families.counts import Counts
-from relvec.modelling.families.noise_levels import NoiseLevels
-from relvec.modelling.families.probabilities import Doubt
-from relvec.modelling.residuals import Calibration, Residuals
-from relvec.modelling.same_functions import Pruned
-from relvec.modelling.surroundings import Surroundings
+from relvec.modelling.families.noises import Counts, NoiseLevels
+from relvec.modelling.latent import AugmentedVariance, Pruned
+from relvec.modelling.predictive import Calibration, Residuals
+from relvec.modelling.several_models import Pairs, Rest, VotingPairs
 from relvec.partition import Incremental, SplitMerge, WorkingSet
 from relvec.pivots import Pivots
 from relvec.posterior import CoupledPosterior, Posterior
 from relvec.typing import AnyArray
 
-_CONSTANT = "constant"  # as ``relvec.modelling.same_functions`` names it
+_CONSTANT = "constant"  # as ``relvec.modelling.latent`` names it
 _KEY_BYTES = 8
 _SEARCH = (
     "posterior",
@@ -222,7 +220,7 @@ _FAMILIES: dict[str, Any] = {
     "family.TwoClasses": TwoClasses,
     "family.Probit": Probit,
     "family.ClassWiseProbit": ClassWiseProbit,
-    "family.PluggedIn": PluggedIn,
+    "family.PluggedIn": PlugInProbit,
     "family.Logit": Logit,
     "family.RealTargets": RealTargets,
     "family.SignedClasses": SignedClasses,
@@ -238,7 +236,7 @@ _PARTS: dict[str, Any] = {
     "part.Basis": Basis,
     "part.Calibration": Calibration,
     "part.CoupledPosterior": CoupledPosterior,
-    "part.Doubt": Doubt,
+    "part.Doubt": ClassPriorMixing,
     "part.Features": Features,
     "part.Group": Group,
     "part.Learned": Learned,
@@ -248,7 +246,7 @@ _PARTS: dict[str, Any] = {
     "part.Posterior": Posterior,
     "part.Residuals": Residuals,
     "part.RidgeSpread": RidgeVariance,
-    "part.Surroundings": Surroundings,
+    "part.Surroundings": AugmentedVariance,
     "part.Varying": PerCentreScale,
 }
 

@@ -1,23 +1,7 @@
 """Fitting as a function: a specification and rows in, a fitted model out."""
 
-from relvec.modelling.accumulation import Accumulated
-from relvec.modelling.advice import has_width
+from relvec.modelling.advice import has_width, remark_on_lost_classes
 from relvec.modelling.calibration import calibrated, checked_by_folds, checked_fit
-from relvec.modelling.candidates import (
-    AT_ROWS,
-    AtRows,
-    Candidates,
-    Centres,
-    Given,
-    InColumns,
-    OnRows,
-)
-from relvec.modelling.coupling import (
-    ONE_AGAINST,
-    OneAgainstOne,
-    coupling_for,
-    is_one_against,
-)
 from relvec.modelling.families import (
     SINGLE_MODELS,
     Family,
@@ -34,6 +18,7 @@ from relvec.modelling.families import (
     regression_family,
 )
 from relvec.modelling.fit import (
+    Accumulated,
     fit,
     fit_accumulated,
     fit_candidates,
@@ -43,40 +28,64 @@ from relvec.modelling.fit import (
 )
 from relvec.modelling.fitted import (
     Beginning,
+    Fit,
     FittedModel,
     KnownFunctions,
     Learned,
     PartitionSummary,
+    equal_pairs,
+    known_places,
     latent_of,
+    leave_one_out,
+    trial_rows,
 )
-from relvec.modelling.independent import IndependentModel
-from relvec.modelling.leave_one_out import equal_pairs, judged
-from relvec.modelling.lost_classes import remark_on_lost_classes
-from relvec.modelling.monitor import Monitor, heard, logged, logger, silent
-from relvec.modelling.noise_model import NoiseModel
-from relvec.modelling.outputs import OUTPUTS, Targets, has_prior
-from relvec.modelling.pairwise import Fit, PairwiseModel, fit_pairwise
+from relvec.modelling.monitor import Monitor, log_to_stderr, logged, logger, silent
+from relvec.modelling.noise_model import (
+    OUTPUTS,
+    NoiseModel,
+    Targets,
+    fit_varying_noise,
+    has_prior,
+)
 from relvec.modelling.predictive import (
+    LEVEL,
+    Calibration,
     ClassDistribution,
+    Residuals,
     TargetDistribution,
     variance_factor,
 )
-from relvec.modelling.residuals import LEVEL, Calibration, Residuals
-from relvec.modelling.specification import Specification
+from relvec.modelling.several_models import (
+    ONE_AGAINST,
+    IndependentModel,
+    OneAgainstOne,
+    PairwiseModel,
+    coupling_for,
+    fit_pairwise,
+    is_one_against,
+)
+from relvec.modelling.specification import (
+    AT_ROWS,
+    AtRows,
+    Candidates,
+    Centres,
+    Given,
+    InColumns,
+    OnRows,
+    Specification,
+)
 from relvec.modelling.training_rows import (
     Features,
+    RunningMoments,
     Sample,
-    Spread,
     TrainingRows,
+    TrainingSet,
     check_magnitude,
     features_of,
     in_arrays,
     in_blocks,
     targets_of,
 )
-from relvec.modelling.training_set import TrainingSet
-from relvec.modelling.trial_rows import known_places, trial_rows
-from relvec.modelling.varying_noise import fit_varying_noise
 
 __all__ = [
     "AT_ROWS",
@@ -111,12 +120,12 @@ __all__ = [
     "Regression",
     "Residuals",
     "RobustRegression",
+    "RunningMoments",
     "Sample",
     "Scheme",
     "SeveralOutputs",
     "Softmax",
     "Specification",
-    "Spread",
     "StudentT",
     "TargetDistribution",
     "Targets",
@@ -141,13 +150,13 @@ __all__ = [
     "fit_with_learned",
     "has_prior",
     "has_width",
-    "heard",
     "in_arrays",
     "in_blocks",
     "is_one_against",
-    "judged",
     "known_places",
     "latent_of",
+    "leave_one_out",
+    "log_to_stderr",
     "logged",
     "logger",
     "maximised",

@@ -23,19 +23,17 @@ import numpy as np
 from relvec.basis import as_rows
 from relvec.chance import generator
 from relvec.evidence import Solver, Status
-from relvec.kernel_learning import Judged
+from relvec.kernel_learning import LeaveOneOut
 from relvec.likelihoods import SharedGaussian
 from relvec.linalg import single_threaded
 from relvec.modelling.augmentation import surroundings
 from relvec.modelling.families import LeftOut, NoiseLevels, Regression
-from relvec.modelling.families.noise import noise_factor
-from relvec.modelling.fitted import FittedModel
-from relvec.modelling.leave_one_out import judged
+from relvec.modelling.families.base import noise_factor
+from relvec.modelling.fitted import Fit, FittedModel, leave_one_out
+from relvec.modelling.latent import AugmentedVariance
 from relvec.modelling.monitor import Monitor, logger, silent
-from relvec.modelling.pairwise import Fit
 from relvec.modelling.specification import Specification
-from relvec.modelling.surroundings import Surroundings
-from relvec.modelling.training_set import TrainingSet
+from relvec.modelling.training_rows import TrainingSet
 from relvec.typing import AnyArray, Array, Indices
 
 # That are left out, for the sake of time: their mean square is known to 2 %.
@@ -64,7 +62,7 @@ _DRAW = 12  # of the random numbers by which rows are put into folds
 def calibrated(
     model: FittedModel, spec: Specification, data: TrainingSet
 ) -> FittedModel:
-    """The model with the predictions of its family corrected, in closed form.
+    """Correct the predictions of a model by rows left out in closed form.
 
     It also gets the uncertainty far from these rows, if that is asked for, and says how
     far rows are off that are predicted without themselves.
@@ -77,7 +75,7 @@ def calibrated(
     if count == 0:
         return model.remarked(_NO_TIME)
     part = data.drawn(count)
-    seen = judged(model, part, columns_are_rows=spec.centres.are_rows)
+    seen = leave_one_out(model, part, columns_are_rows=spec.centres.are_rows)
     left_out = rows_left_out(model, seen, part)
     model = _corrected(model, spec, left_out)
     if spec.augmented:
@@ -88,7 +86,7 @@ def calibrated(
 
 
 def _rows_afforded(model: FittedModel, spec: Specification, data: TrainingSet) -> int:
-    """Rows that memory and time allow to leave out; none if that is not worth it."""
+    """The number of rows to leave out, by memory and time; 0 if too few."""
     size = 8 * _ARRAYS * (len(model.basis) + data.rows.n_features + 1)
     most = min(_MOST_ROWS, max(1, int(spec.budget.bytes // size)))
     if not spec.deadline.limited:
@@ -99,7 +97,7 @@ def _rows_afforded(model: FittedModel, spec: Specification, data: TrainingSet) -
 
 
 def checked_fit(fit: Fit) -> Fit:
-    """A fit whose model is checked by folds where closed forms are blind."""
+    """A fit function that ends with ``checked_by_folds``."""
 
     def checked(
         spec: Specification,
@@ -123,7 +121,7 @@ def checked_by_folds(
     *,
     rough: bool = False,
 ) -> FittedModel:
-    """The model, corrected by rows that others like it have never seen.
+    """Correct a model by rows that refitted models have never seen.
 
     It stays as it is where closed forms tell the truth, and where the time is over.
     ``noise`` is the variance of each row's noise, where it is known; ``rough`` says
@@ -141,8 +139,8 @@ def checked_by_folds(
     return described(model, left_out)
 
 
-def rows_left_out(model: FittedModel, seen: Judged, part: TrainingSet) -> LeftOut:
-    """Rows as the model predicts them without themselves, in closed form."""
+def rows_left_out(model: FittedModel, seen: LeaveOneOut, part: TrainingSet) -> LeftOut:
+    """Predictions of rows left out, in closed form."""
     mean, variance = seen.without_rows
     return LeftOut(
         targets=part.targets,
@@ -158,7 +156,7 @@ def rows_left_out(model: FittedModel, seen: Judged, part: TrainingSet) -> LeftOu
 
 
 def described(model: FittedModel, left_out: LeftOut) -> FittedModel:
-    """The model with what rows left out say of its predictions."""
+    """Attach residuals and calibration by rows left out to a model."""
     return replace(
         model,
         residuals=model.family.residuals(left_out),
@@ -167,14 +165,14 @@ def described(model: FittedModel, left_out: LeftOut) -> FittedModel:
 
 
 def noise_has_prior(solver: Solver) -> bool:
-    """Whether a solver has been told of the noise, or integrates it out."""
+    """Whether a solver has a hyperprior on the noise, or integrates it out."""
     return bool(solver.prior.c or solver.prior.d) or solver.integrates_noise
 
 
 def _corrected(
     model: FittedModel, spec: Specification, left_out: LeftOut
 ) -> FittedModel:
-    """The model with as much noise, or doubt, as rows left out ask for."""
+    """The model with the noise, or mixing, that rows left out ask for."""
     estimated = model.fit.likelihood.parameter_ceiling is not None
     if estimated and noise_has_prior(spec.solver):
         return model
@@ -182,9 +180,9 @@ def _corrected(
 
 
 def _widened(
-    model: FittedModel, part: TrainingSet, seen: Judged, left_out: LeftOut
+    model: FittedModel, part: TrainingSet, seen: LeaveOneOut, left_out: LeftOut
 ) -> LeftOut:
-    """Rows left out with what the process about the model, which has them, adds."""
+    """Add the augmented variance to the predictions of rows left out."""
     if model.surroundings is None:
         return left_out
     X, moments = as_rows(part.table), (left_out.mean, left_out.variance)
@@ -193,9 +191,9 @@ def _widened(
 
 
 def _surroundings(
-    model: FittedModel, data: TrainingSet, seen: Judged, left_out: LeftOut
-) -> Surroundings | None:
-    """What is not known far from these rows, with outputs in units of their own."""
+    model: FittedModel, data: TrainingSet, seen: LeaveOneOut, left_out: LeftOut
+) -> AugmentedVariance | None:
+    """The augmented variance, with outputs in units of their noise."""
     unit = model.family.units
     if unit is None:
         return surroundings(model, data, seen, left_out)
@@ -213,7 +211,7 @@ def _surroundings(
 def _selection_matters(
     model: FittedModel, spec: Specification, data: TrainingSet, *, rough: bool
 ) -> bool:
-    """Whether the choice of functions has explained noise that closed forms miss."""
+    """Whether selection may have fitted noise that closed forms do not see."""
     rows, groups = data.rows, len(model.basis.groups)
     ended = model.status in {Status.MAX_SECONDS, Status.STOPPED}
     if ended or not rows.in_memory:
@@ -239,7 +237,7 @@ def _left_out_by_folds(
     data: TrainingSet,
     noise: Array | None,
 ) -> LeftOut | None:
-    """Rows as models predict them that were fitted without; None if time is over."""
+    """Predictions of rows by models fitted without them; None if time is over."""
     fold, family = _folds(data), spec.family
     places: list[Indices] = []
     moments: list[tuple[Array, Array]] = []
@@ -298,7 +296,7 @@ def _folds(data: TrainingSet) -> Indices:
 
 
 def _numbers_of_rows(X: AnyArray) -> Indices:
-    """From zero on; of equal rows, which are neighbours, the same."""
+    """Numbers of rows from zero; equal rows, which are neighbours, share one."""
     number = np.arange(len(X))
     if X.dtype != object:
         number[1:] = np.cumsum(np.any(X[1:] != X[:-1], axis=1))
@@ -308,7 +306,7 @@ def _numbers_of_rows(X: AnyArray) -> Indices:
 def _with_more_noise(
     model: FittedModel, left_out: LeftOut
 ) -> tuple[FittedModel, LeftOut]:
-    """Noise that varies, raised by one factor for all rows."""
+    """Raise noise that varies by one factor for all rows."""
     noise, family = model.noise_model, model.family
     assert noise is not None
     assert left_out.noise is not None

@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from relvec.basis import blocks
 from relvec.design import DesignMatrix
+from relvec.design.compressed import Inner, compressed
 from relvec.evidence import (
     EvidenceFit,
     Problem,
@@ -15,19 +17,60 @@ from relvec.evidence import (
     largest_predictor,
     solved,
 )
+from relvec.likelihoods import gaussian_noise
 from relvec.linalg import single_threaded
-from relvec.modelling.accumulation import Accumulated
 from relvec.modelling.calibration import calibrated, noise_has_prior
-from relvec.modelling.candidates import Candidates, held
 from relvec.modelling.families import Regression
-from relvec.modelling.families.noise import freedom_left
+from relvec.modelling.families.base import freedom_left
 from relvec.modelling.fitted import Beginning, FittedModel, KnownFunctions, Learned
+from relvec.modelling.latent import Pruned
 from relvec.modelling.monitor import Monitor, silent
-from relvec.modelling.same_functions import Pruned
-from relvec.modelling.specification import Specification
-from relvec.modelling.training_rows import Features
-from relvec.modelling.training_set import TrainingSet
-from relvec.typing import Array, Indices
+from relvec.modelling.specification import Candidates, Specification, held
+from relvec.modelling.training_rows import Features, TrainingSet
+from relvec.typing import AnyArray, Array, Indices
+
+
+@dataclass(frozen=True)
+class Accumulated:
+    """A fixed dictionary and what all rows so far say about it."""
+
+    candidates: Candidates
+    features: Features
+    inner: Inner
+    ones: Array  # ΦᵀW1
+    total: float  # Σvt
+    origin: float  # targets t are y less this, so that their squares keep digits
+
+    @classmethod
+    def empty(
+        cls, candidates: Candidates, features: Features, origin: float
+    ) -> "Accumulated":
+        """Before the first row."""
+        size = len(candidates.basis)
+        none = Inner(np.zeros((size, size)), np.zeros(size), 0.0, 0.0)
+        return cls(candidates, features, none, np.zeros(size), 0.0, origin)
+
+    def joined(self, X: AnyArray, y: Array, sample_weight: Array) -> "Accumulated":
+        """With further rows."""
+        inner, ones, basis = self.inner, self.ones, self.candidates.basis
+        targets = y - self.origin
+        for part in blocks(len(X), len(basis)):
+            functions, weight = basis(X[part]), sample_weight[part]
+            inner = inner + Inner.of(functions, targets[part], weight)
+            ones = ones + weight @ functions
+        total = self.total + float(sample_weight @ targets)
+        return replace(self, inner=inner, ones=ones, total=total)
+
+    def problem(self, family: Regression) -> tuple[Problem, float]:
+        """The regression problem and the offset its targets were taken from."""
+        bias = self.candidates.basis.bias
+        shift = self.total / self.inner.weight if bias else 0.0
+        inner = self.inner.shifted(shift, self.ones, self.total)
+        design, y, weights = compressed(inner)
+        offset = self.origin + shift
+        given = family.noise_variance, offset, family.initial_noise_variance
+        noise = gaussian_noise(y, weights, *given)
+        return Problem(design, y, noise, weights, 0 if bias else None), offset
 
 
 def fit(
@@ -109,7 +152,7 @@ def fit_accumulated(spec: Specification, accumulated: Accumulated) -> FittedMode
 
 
 def problem_of(model: FittedModel, spec: Specification, data: TrainingSet) -> Problem:
-    """Of the functions that a model has, which begins with all of them and their α."""
+    """The problem of a model's own functions, starting with all and their α."""
     functions = Candidates(model.basis, model.indices, model.kernel_indices)
     candidates, design = _held(spec, data, functions)
     problem = _problem(spec, data, candidates, design)

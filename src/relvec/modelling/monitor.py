@@ -1,4 +1,4 @@
-"""What a fit says while it runs, to a log and to whoever else wants to know."""
+"""Progress of a fit: a log, and callbacks of the user."""
 
 import logging
 import sys
@@ -11,20 +11,20 @@ from relvec.evidence import Callback, EvidenceFit, Snapshot
 logger = logging.getLogger("relvec")
 logger.addHandler(logging.NullHandler())
 
-# Begins to watch a search: what to call after every step, whose true answer stops it.
-# It is given what makes a model of all that a search has come to.
+# Opens the monitoring of a search. It receives a function that makes a model of the
+# present state, and yields a callback for every step; a true answer stops the search.
 Monitor = Callable[
     [Callable[[EvidenceFit], Any]], AbstractContextManager[Callback | None]
 ]
 
 
 def silent(model_of: Callable[[EvidenceFit], Any]) -> AbstractContextManager[None]:
-    """Nobody is told."""
+    """Report nothing."""
     return nullcontext()
 
 
 def logged(verbose: int, inner: Monitor = silent) -> Monitor:
-    """A line now and then in the log, and all news passed on."""
+    """Log a line now and then, and pass every step on."""
     if not verbose:
         return inner
     interval = max(1, 10 // verbose)
@@ -46,8 +46,8 @@ def logged(verbose: int, inner: Monitor = silent) -> Monitor:
 
 
 @contextmanager
-def heard(verbose: int) -> Iterator[None]:
-    """Let the log be heard, on stderr unless logging is set up."""
+def log_to_stderr(verbose: int) -> Iterator[None]:
+    """Show the log on stderr while a fit runs, unless logging is set up."""
     if not verbose:
         yield
         return

@@ -22,9 +22,9 @@ from relvec.modelling import (
     Features,
     FittedModel,
     Monitor,
+    RunningMoments,
     Sample,
     Specification,
-    Spread,
     TrainingRows,
     TrainingSet,
     calibrated,
@@ -123,8 +123,8 @@ class BlockSummary:
 
     n_rows: int  # those of weight zero included
     n_counted: int
-    spread: Spread  # of X
-    targets: Spread  # where they are numbers
+    spread: RunningMoments  # of X
+    targets: RunningMoments  # where they are numbers
     labels: AnyArray | None  # that occur, where they are classes
     counts: AnyArray | None  # how often each does
     target: AnyArray  # one of them at most, to see of what kind they are
@@ -135,7 +135,7 @@ class BlockSummary:
         number, block = numbered
         y, weight = targets_of(block), _weights_of(block)
         check_magnitude(block.X)
-        values, labels, counts = Spread(), None, None
+        values, labels, counts = RunningMoments(), None, None
         if classes:
             if y.dtype.kind == "f" and not np.all(y == np.round(y)):
                 raise ValueError(
@@ -144,8 +144,10 @@ class BlockSummary:
                 )
             labels, counts = np.unique(y[weight > 0], return_counts=True)
         elif len(y):
-            values = Spread.of(as_floats("y", y, 1)[:, None], weight)
-        spread = Spread.of(block.X, weight) if len(block.X) else Spread()
+            values = RunningMoments.of(as_floats("y", y, 1)[:, None], weight)
+        spread = (
+            RunningMoments.of(block.X, weight) if len(block.X) else RunningMoments()
+        )
         counted = int(np.count_nonzero(weight))
         return cls(len(y), counted, spread, values, labels, counts, y[:1])
 
@@ -157,8 +159,8 @@ class DatasetSummary:
     parts: tuple[BlockSummary, ...]
     n_rows: int  # those of weight zero included
     n_counted: int
-    spread: Spread  # of X
-    targets: Spread  # where they are numbers
+    spread: RunningMoments  # of X
+    targets: RunningMoments  # where they are numbers
 
     @classmethod
     def of(cls, blocks: RowBlocks, *, classes: bool) -> "DatasetSummary":
@@ -177,8 +179,8 @@ class DatasetSummary:
         n_counted = sum(part.n_counted for part in parts)
         if n_counted == 0:
             raise ValueError("the blocks hold no rows of positive weight")
-        spread = reduce(Spread.joined, (part.spread for part in parts))
-        targets = reduce(Spread.joined, (part.targets for part in parts))
+        spread = reduce(RunningMoments.joined, (part.spread for part in parts))
+        targets = reduce(RunningMoments.joined, (part.targets for part in parts))
         spread.check_span()
         n_rows = sum(part.n_rows for part in parts)
         return cls(parts, n_rows, n_counted, spread, targets)

@@ -2,48 +2,45 @@
 
 from relvec.modelling.families.base import Family, LeftOut, OneTarget
 from relvec.modelling.families.classes import (
+    SINGLE_MODELS,
     ClassFamily,
+    ClassPriorMixing,
     ClassWiseProbit,
     Logit,
-    PluggedIn,
+    Mrvm1,
+    PlugInProbit,
     Probit,
+    Scheme,
+    Softmax,
     TwoClasses,
+    class_family,
+    own_solver,
 )
-from relvec.modelling.families.counts import Counts
-from relvec.modelling.families.noise_levels import NoiseLevels
 from relvec.modelling.families.noises import (
     NOISES,
+    Counts,
+    NoiseLevels,
+    RobustRegression,
     StudentT,
     check_noise,
     regression_family,
 )
-from relvec.modelling.families.probabilities import Doubt
-from relvec.modelling.families.regression import Regression
-from relvec.modelling.families.robust import RobustRegression
-from relvec.modelling.families.schemes import (
-    SINGLE_MODELS,
-    Mrvm1,
-    Scheme,
-    Softmax,
-    class_family,
-    own_solver,
-)
-from relvec.modelling.families.several_outputs import SeveralOutputs
+from relvec.modelling.families.regression import Regression, SeveralOutputs
 
 __all__ = [
     "NOISES",
     "SINGLE_MODELS",
     "ClassFamily",
+    "ClassPriorMixing",
     "ClassWiseProbit",
     "Counts",
-    "Doubt",
     "Family",
     "LeftOut",
     "Logit",
     "Mrvm1",
     "NoiseLevels",
     "OneTarget",
-    "PluggedIn",
+    "PlugInProbit",
     "Probit",
     "Regression",
     "RobustRegression",

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from relvec.modelling.row_order import by_likeness, by_values
-from relvec.modelling.training_rows import in_arrays
+from relvec.modelling.training_rows import by_likeness, by_values, in_arrays
 
 
 @pytest.mark.parametrize("width", [1, 2, 9, 20])
