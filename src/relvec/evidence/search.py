@@ -175,9 +175,10 @@ class BatchSearch:
         if found is not None and isinstance(found.products, Orthonormal):
             found = _by_columns(problem, found)
         gain = -np.inf if found is None else self._gain(state, found)
-        rough = state.phase in {"closing", "checking"}
-        if found is not None and gain > 0 and rough:
-            found = _at_its_mode(problem, found)
+        if found is not None and gain > 0 and not problem.likelihood.conjugate:
+            # The mode was found roughly on the way there.
+            at = found.active, found.prior_precision, found.mean
+            found = _model_at_mode(problem, found.likelihood, *at)
             gain = self._gain(state, found)
         if found is not None and gain > 0:
             state = replace(state, model=found, steps=state.steps + 1)
@@ -219,8 +220,7 @@ class BatchSearch:
         if gain > enough * nats:
             return replace(state, batch=min(settings.batch, 2 * state.batch))
         if state.batch == 1 or joined == 0:
-            model = _at_its_mode(problem, state.model)
-            return replace(state, phase="closing", model=model)
+            return replace(state, phase="closing")
         return replace(state, batch=max(1, min(state.batch, joined) // 4))
 
     def _annealed(self, problem: Problem, state: SearchState) -> SearchModel | None:
@@ -239,7 +239,8 @@ class BatchSearch:
                 break
             trial = found
         if noise_ceiling(problem.likelihood) is None:
-            trial = replace(trial, noise_precision=model.noise_precision)
+            noise, evidence = model.noise_precision, model.log_evidence
+            trial = replace(trial, noise_precision=noise, log_evidence=evidence)
         return _joined(problem, trial, _NOTHING, self._newton(self._least(problem)))
 
     def _polished(
@@ -479,9 +480,9 @@ def _from_mode_to_mode(
 ) -> SearchModel | None:
     """The model whose α are best in the expansion at its own mode.
 
-    Some of Newton's steps in an expansion lead to the next mode, and so on. Where the
-    evidence there is less than at the beginning, the expansion does not reach so far:
-    back, and half of the way.
+    Some of Newton's steps in an expansion lead to the next mode, and so on. Where that
+    has lost half of what was gained before, the expansion does not reach so far: back,
+    and half of the way.
     """
     likelihood, count = model.likelihood, model.products.count
     way = _Way.of(model, functions)
@@ -499,7 +500,7 @@ def _from_mode_to_mode(
             if ascent is None:
                 break
             step = way.step(ascent)
-            # Where it goes to and fro it is too far, too.
+            # Where it goes to and fro, that is too far, too.
             share *= 0.5 if step @ last < 0 else 1.0
         there, moved = way.towards(ascent, share)
         at = there.active, there.prior_precision, there.mean
@@ -662,14 +663,6 @@ def _model_at_mode(
     """The model of these functions and α, its mode found from starting weights."""
     at = active, prior_precision, start
     return _model_of(problem, posterior_at_mode(problem, likelihood, *at))
-
-
-def _at_its_mode(problem: Problem, model: SearchModel) -> SearchModel:
-    """The same model where its mode was found roughly."""
-    if problem.likelihood.conjugate:
-        return model
-    at = model.active, model.prior_precision, model.mean
-    return _model_at_mode(problem, model.likelihood, *at)
 
 
 def _model_of(problem: Problem, mode: Mode) -> SearchModel:
