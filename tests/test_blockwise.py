@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from relvec.blockwise import (
-    Here,
+    CallingProcess,
     OutOfTimeError,
     Pool,
     check_time,
@@ -122,7 +122,7 @@ def squares(count=20):
 
 
 def test_without_a_context_the_work_is_done_here():
-    assert isinstance(engine(), Here)
+    assert isinstance(engine(), CallingProcess)
     assert list(engine().map(lambda i: i * i, range(20))) == squares()
 
 
@@ -140,7 +140,7 @@ def test_a_context_ends_as_it_began():
             with pytest.raises(ArithmeticError):
                 fails(inner)
             assert engine().executor is outer
-        assert isinstance(engine(), Here)
+        assert isinstance(engine(), CallingProcess)
         # What was given is its user's, who may go on with it.
         assert outer.submit(abs, -1).result() == 1
 
@@ -150,14 +150,14 @@ def test_a_context_is_that_of_its_thread():
     with ThreadPoolExecutor(1) as executor, parallel(executor):
         kinds = list(engine().map(lambda _: type(engine()), range(3)))
 
-    assert kinds == [Here] * 3
+    assert kinds == [CallingProcess] * 3
 
 
 def test_one_worker_is_the_process_itself():
     with parallel(1):
-        assert isinstance(engine(), Here)
+        assert isinstance(engine(), CallingProcess)
     with parallel(np.int64(1)):
-        assert isinstance(engine(), Here)
+        assert isinstance(engine(), CallingProcess)
 
 
 @pytest.mark.parametrize("workers", [0, -2, -100])
