@@ -210,8 +210,8 @@ class BatchSearch:
             after = "checking" if self.checks else "over"
             return replace(state, phase="closing" if again else after)
         if state.phase == "checking":
-            # An action that gains may be the first of several. Polishing knows no price,
-            # and would bring back what closing has taken out.
+            # An action that gains may be the first of several. Polishing knows no
+            # price, and would bring back what closing has taken out.
             free = problem.likelihood.conjugate and not self.price
             after = "polishing" if free else "checking"
             return replace(state, phase=after if gain > 0 else "over", batch=1)
