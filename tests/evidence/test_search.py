@@ -371,7 +371,7 @@ def test_constants_cannot_be_changed_by_others():
     [
         {"batch": 1},
         {"batch": 200},
-        {"temperature": 16.0},
+        {"temperatures": (16.0,)},
         {"annealing_rounds": 1},
         {"most_trials": 1},
         {"likeness": (0.999,)},

@@ -69,10 +69,11 @@ class SearchSettings:
     likeness: tuple[float, ...] = (0.7, 0.95, 0.999)
     few: int = 8
     short_list: int = 8  # candidates looked at for each function of a batch
-    # Annealing: by which the noise precision is multiplied, or the curvature of rows in
-    # an expansion; rounds until its release; trials at most; nats that a function has
-    # to promise; share of the observations that weights may spend.
-    temperature: float = 64.0
+    # Annealing: by which the noise precision is multiplied, at first and after a trial in
+    # vain, or the curvature of rows in an expansion; rounds until its release; trials
+    # at most; nats that a function has to promise; share of the observations that
+    # weights may spend.
+    temperatures: tuple[float, ...] = (8.0, 64.0)
     expansion_temperature: float = 4.0
     annealing_rounds: int = 3
     most_trials: int = 20
@@ -202,7 +203,8 @@ class BatchSearch:
             trials = state.trials + 1
             found = gain > settings.annealing_gain * nats
             failures = 0 if found else state.failures + 1
-            most = 1 if len(state.model.active) else settings.most_seeded + 1
+            vain = len(settings.temperatures) if problem.likelihood.conjugate else 1
+            most = vain if len(state.model.active) else settings.most_seeded + 1
             again = failures < most and trials < settings.most_trials
             phase = "annealing" if again else "polishing"
             return replace(state, phase=phase, trials=trials, failures=failures)
@@ -231,7 +233,7 @@ class BatchSearch:
         most = settings.most_spent * problem.sample_weight.sum()
         promise = settings.promise * problem.n_sharing
         few = _Newton(settings.growth_steps, settings.newton_tol, noise_held=True)
-        trial = _cooled(problem, model, settings)
+        trial = _cooled(problem, model, settings, state.failures)
         for _ in range(settings.annealing_rounds):
             joining = self._batch(problem, state, trial, promise)
             found = _joined(problem, trial, joining, few)
@@ -603,10 +605,11 @@ def _empty(posterior: Posterior) -> Posterior:
 
 
 def _cooled(
-    problem: Problem, model: SearchModel, settings: SearchSettings
+    problem: Problem, model: SearchModel, settings: SearchSettings, failures: int
 ) -> SearchModel:
-    """The same model with less noise."""
-    temperature, sharing = settings.temperature, problem.n_sharing
+    """The same model with less noise, the less after trials in vain."""
+    temperatures, sharing = settings.temperatures, problem.n_sharing
+    temperature = temperatures[min(failures, len(temperatures) - 1)]
     if not problem.likelihood.conjugate:
         # Outputs of other likelihoods share α as they are.
         temperature, sharing = settings.expansion_temperature, problem.y.shape[1]

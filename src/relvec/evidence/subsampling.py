@@ -215,7 +215,7 @@ class SubsampledSearch:
         """The search of the functions known and fresh ones on so many rows."""
         settings, tuned = self.settings, self.search.settings
         if known.begun:
-            tuned = replace(tuned, temperature=settings.temperature)
+            tuned = replace(tuned, temperatures=(settings.temperature,))
         least = tuned.polish_promise * self._nats(problem)
         fresh = self._fresh(problem, known, taken, n_rows)
         part = _screened(
@@ -223,7 +223,7 @@ class SubsampledSearch:
             known,
             fresh,
             self._drawn(problem, n_rows),
-            temperature=tuned.temperature,
+            temperature=tuned.temperatures[0],
             promise=max(tuned.promise * problem.n_sharing, least),
         )
         tuned = replace(tuned, polish_steps=settings.newton_steps)

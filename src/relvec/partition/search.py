@@ -197,7 +197,7 @@ class _Sums:
         noise = likelihood.pseudo_observations(*one).noise_precision
         lengths, products = sums.with_unit_columns(active)
         alpha = alpha[active] / lengths[active] ** 2
-        gain = gains_beside(active, alpha, tuned.temperature * noise, products)
+        gain = gains_beside(active, alpha, tuned.temperatures[0] * noise, products)
         stays = gain > tuned.promise
         stays[active] = True
         stays[: basis.bias] = True
