@@ -50,9 +50,8 @@ def test_parts_are_as_good_as_the_whole():
 
 @pytest.mark.parametrize("fit_intercept", [True, False])
 def test_it_is_a_fit_with_the_same_centres(fit_intercept):
-    settings = {"fit_intercept": fit_intercept, "gamma": 0.25}
-    model = in_parts(regression(**settings))
-    fitted = regression(**settings).fit(X, Y)
+    model = in_parts(regression(fit_intercept=fit_intercept))
+    fitted = regression(fit_intercept=fit_intercept).fit(X, Y)
 
     assert len(model.relevance_) > 3
     assert_array_equal(model.relevance_, -1)

@@ -69,10 +69,10 @@ class SearchSettings:
     likeness: tuple[float, ...] = (0.7, 0.95, 0.999)
     few: int = 8
     short_list: int = 8  # candidates looked at for each function of a batch
-    # Annealing: by which the noise precision is multiplied, at first and after a trial in
-    # vain, or the curvature of rows in an expansion; rounds until its release; trials
-    # at most; nats that a function has to promise; share of the observations that
-    # weights may spend.
+    # Annealing: by which the noise precision is multiplied, at first and after a trial
+    # in vain, or the curvature of rows in an expansion; rounds until its release;
+    # trials at most; nats that a function has to promise; share of the observations
+    # that weights may spend.
     temperatures: tuple[float, ...] = (8.0, 64.0)
     expansion_temperature: float = 4.0
     annealing_rounds: int = 3

@@ -18,7 +18,7 @@ from relvec.typing import Array
 
 # Section 4, step 1: the initial noise as a fraction of the variance, with a floor in
 # units of the mean square for targets that hardly vary.
-_STARTING_NOISE, _LEAST_STARTING_NOISE = 0.1, 1e-6
+STARTING_NOISE, _LEAST_STARTING_NOISE = 0.1, 1e-6
 # Smallest mean square of targets: up to its inverse, noise precisions times squares of
 # ΦᵀΦ stay in the range of double precision.
 _LEAST_KNOWN_NOISE = 1e-24
@@ -49,9 +49,9 @@ class Gaussian(NoiseLikelihood):
         mean = (y * weight).sum(axis=0) / weight.sum(axis=0)
         variance = ((y - mean) ** 2 * weight).sum(axis=0) / weight.sum(axis=0)
         least = _LEAST_STARTING_NOISE * magnitude**2
-        noise = np.maximum(_STARTING_NOISE * variance, least)
+        noise = np.maximum(STARTING_NOISE * variance, least)
         if noise_variance is not None:
-            noise = np.full(len(noise), max(noise_variance, _STARTING_NOISE * least))
+            noise = np.full(len(noise), max(noise_variance, STARTING_NOISE * least))
         return cls(1 / noise, ceiling=1 / (NOISE_FLOOR * magnitude**2))
 
     @classmethod

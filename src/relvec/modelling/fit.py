@@ -18,6 +18,7 @@ from relvec.evidence import (
     solved,
 )
 from relvec.likelihoods import gaussian_noise
+from relvec.likelihoods.gaussian import STARTING_NOISE
 from relvec.linalg import single_threaded
 from relvec.modelling.calibration import calibrated, noise_has_prior
 from relvec.modelling.families import Regression
@@ -67,9 +68,13 @@ class Accumulated:
         shift = self.total / self.inner.weight if bias else 0.0
         inner = self.inner.shifted(shift, self.ones, self.total)
         design, y, weights = compressed(inner)
-        offset = self.origin + shift
-        given = family.noise_variance, offset, family.initial_noise_variance
-        noise = gaussian_noise(y, weights, *given)
+        offset, initial = self.origin + shift, family.initial_noise_variance
+        if initial is None:
+            # The rows that stand for all have other variances about their mean.
+            mean = self.total / self.inner.weight - shift
+            variance = inner.target_squares / self.inner.weight - mean**2
+            initial = STARTING_NOISE * max(variance, 0.0)
+        noise = gaussian_noise(y, weights, family.noise_variance, offset, initial)
         return Problem(design, y, noise, weights, 0 if bias else None), offset
 
 
