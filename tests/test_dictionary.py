@@ -165,12 +165,12 @@ def test_batches_end_higher_than_sparse_bayes_2_on_average(references):
 @pytest.mark.parametrize("solver", ["mackay", "em"])
 @pytest.mark.parametrize("name", CASES)
 def test_all_solvers_end_at_the_same_evidence(references, name, solver):
-    """Within three nats or 1 %, once what was pruned had its second chance."""
+    """Within three nats or 2 %, once what was pruned had its second chance."""
     case, Phi, y, found = references(name)
     polished = sparse_bayes(Phi, y, case["likelihood"], solver=solver)
     expected = found["batch"].log_evidence
 
-    most = max(3.0, 0.01 * abs(expected))
+    most = max(3.0, 0.02 * abs(expected))
     assert abs(polished.log_evidence - expected) < most
 
 

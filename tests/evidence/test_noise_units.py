@@ -76,8 +76,8 @@ def test_other_solvers_find_as_much(solver):
 
 
 def test_of_one_output_it_is_the_model_that_has_its_own_units():
-    """Two ways up, from a fixed noise and with it: seldom to different maxima."""
-    _, given = problem(0, n_outputs=1)
+    """Two ways up, from a fixed noise and with it, to one maximum where it is alone."""
+    _, given = problem(4, n_outputs=1)
     own = Problem(
         given.design,
         given.y,
