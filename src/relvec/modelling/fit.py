@@ -72,7 +72,7 @@ class Accumulated:
         if initial is None:
             # The rows that stand for all have other variances about their mean.
             mean = self.total / self.inner.weight - shift
-            variance = inner.target_squares / self.inner.weight - mean**2
+            variance = float(inner.target_squares) / self.inner.weight - mean**2
             initial = STARTING_NOISE * max(variance, 0.0)
         noise = gaussian_noise(y, weights, family.noise_variance, offset, initial)
         return Problem(design, y, noise, weights, 0 if bias else None), offset
