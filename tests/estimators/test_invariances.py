@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from relvec import RVC, RVR
+from relvec import RVC, RVR, Status
 
 SEEDS = st.integers(0, 2**32 - 1)
 # Every example takes two fits: half as many as of other laws.
@@ -123,7 +123,9 @@ def test_evidence_counts_repetitions(seed):
     repeated = RVR(gamma="scale").fit(X[rows], y[rows])
 
     assert_close(weighted.log_evidence_, repeated.log_evidence_)
-    assert_close(weighted.noise_variance_, repeated.noise_variance_)
+    if weighted.status_ is not Status.PERFECT_FIT:
+        # Otherwise it comes from residuals that are rounding.
+        assert_close(weighted.noise_variance_, repeated.noise_variance_)
     assert np.array_equal(X[weighted.relevance_], X[rows][repeated.relevance_])
 
 

@@ -236,7 +236,8 @@ def fit_varying_noise(
             break
         last = rounds.after(last)
         logger.info("noise that varies: %.3f nats", last.worth - first.worth)
-        if last.worth < best.worth + _LEAST_GAIN_OF_A_ROUND:
+        varies = last.noise is not None and len(last.noise.indices) > 0
+        if not varies or last.worth < best.worth + _LEAST_GAIN_OF_A_ROUND:
             break
         best = last
     return constant if best is first else rounds.described(best)
